@@ -60,7 +60,8 @@ int main(void) {
     pthread_attr_t attr;
     if (!mkdtemp(dir) || chdir(dir) != 0) return 1;
     make_project();
-    if (!runtime_open(&(RuntimeConfig){ .ephemeral = true, .trusted = true }, &rt, &problems, &err) || !agent_set_new(rt, &(AgentsConfig){ 0 }, &agents, &err)) {
+    if (!runtime_open(&(RuntimeConfig){ .ephemeral = true, .trusted = true }, &rt, &problems, &err)
+        || !agent_set_new(rt, &(AgentsConfig){ 0 }, &agents, &err)) {
         fprintf(stderr, "%s\n", err.msg);
         return 1;
     }

@@ -33,6 +33,8 @@ endforeach()
 # Rules about the sources: include order of rooms, names, file lengths, the English of comments; and tests of the checks.
 add_test(NAME checks/rooms COMMAND python3 tests/checks/rooms.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/test_rooms COMMAND python3 tests/checks/test_rooms.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+add_test(NAME checks/layout COMMAND python3 tests/checks/layout.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+add_test(NAME checks/test_layout COMMAND python3 tests/checks/test_layout.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/english COMMAND python3 tests/checks/english.py . WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/test_english COMMAND python3 tests/checks/test_english.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 add_test(NAME checks/child COMMAND python3 tests/checks/child.py "${HARNESS_SANITIZE}" $<TARGET_OBJECTS:libharness>

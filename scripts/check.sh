@@ -8,6 +8,7 @@ jobs=${JOBS:-$(nproc)}
 mkdir -p build/logs
 
 rooms() { python3 tests/checks/rooms.py . && python3 tests/checks/test_rooms.py; }
+layout() { python3 tests/checks/layout.py . && python3 tests/checks/test_layout.py; }
 english() { python3 tests/checks/english.py . && python3 tests/checks/test_english.py; }
 # Nothing to do if the release was just built with warnings as errors.
 gcc() { grep -q '^HARNESS_WERROR:BOOL=ON' build/release/CMakeCache.txt 2>/dev/null || scripts/build.sh gcc; }
@@ -48,7 +49,7 @@ if [[ ${1:-} == --step ]]; then        # a separate process, so that `set -e` wo
 fi
 
 steps=("$@")
-((${#steps[@]})) || steps=(rooms english scripts_lint gcc clang tidy cppcheck asan tsan hostile diff fuzz)
+((${#steps[@]})) || steps=(rooms layout english scripts_lint gcc clang tidy cppcheck asan tsan hostile diff fuzz)
 failed=()
 for step in "${steps[@]}"; do
   echo "== check: $step"

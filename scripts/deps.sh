@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy clang-format cppcheck
+  build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy cppcheck
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev

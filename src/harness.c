@@ -134,7 +134,8 @@ bool harness_open(const HarnessConfig *given, Harness **out, HarnessError *err) 
     if (!ok && why.kind == ERR_NONE) tell_problems(err, &problems);
     else if (!ok) harness_error_out(err, &why);
     else if (!(ok = agent_set_new(h->rt, &(AgentsConfig){ 0 }, &h->agents, &why)
-                    && mcp_remotes_new(h->rt, &(McpRemotesConfig){ .version = MCP_NONE, .program = harness_version() }, &h->servers, &why))) harness_error_out(err, &why);
+                    && mcp_remotes_new(h->rt, &(McpRemotesConfig){ .version = MCP_NONE, .program = harness_version() }, &h->servers,
+                        &why))) harness_error_out(err, &why);
     problems_clear(&problems);
     if (ok) *out = h;
     else free_all(h);

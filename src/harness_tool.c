@@ -104,7 +104,8 @@ bool harness_call_emit(HarnessCall *c, const char *name, const char *json) {
 void harness_call_progress(HarnessCall *c, double done, double total, const char *message) {
     Error err = { 0 };
     pthread_mutex_lock(&c->lock);
-    c->f->host->calls->progress(c->f->host, value_from_float(done), total > 0 ? value_from_float(total) : VALUE_GONE, message ? str_from(message) : STR(""), &err);
+    c->f->host->calls->progress(c->f->host, value_from_float(done), total > 0 ? value_from_float(total) : VALUE_GONE,
+        message ? str_from(message) : STR(""), &err);
     pthread_mutex_unlock(&c->lock);
 }
 

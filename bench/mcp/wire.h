@@ -134,7 +134,8 @@ static void connection_open(Connection *c, int port) {
 static void connection_ask(Connection *c, int port, const char *body) {
     c->size = (size_t)snprintf(c->request, sizeof c->request,
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-        "%s%s%sContent-Length: %zu\r\n\r\n%s", port, c->session[0] ? "MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: " : "", c->session, c->session[0] ? "\r\n" : "",
+        "%s%s%sContent-Length: %zu\r\n\r\n%s", port, c->session[0] ? "MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: " : "",
+            c->session, c->session[0] ? "\r\n" : "",
         strlen(body), body);
     require(c->size < sizeof c->request, "room");
     c->n = 0;

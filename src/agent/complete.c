@@ -94,7 +94,8 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
     Dict *payload = dict_new(c->heap, 3, err);
     List *shown, *restored;
     if (!payload || !parts_show(c->heap, value_list(c->messages), &shown, err) || !dict_put_text(c->heap, payload, "model", def->name, err)
-        || !dict_put_str(c->heap, payload, STR("messages"), value_from_object(shown), err) || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
+        || !dict_put_str(c->heap, payload, STR("messages"), value_from_object(shown), err)
+            || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
     if (out.decision != HOOK_ALLOW) {
@@ -421,7 +422,8 @@ static Model *next_model(Frame *f, const ModelDef *first, size_t i, ModelDef *de
 }
 
 /* Asks the model, and if it is unavailable the fallbacks in its profile. *used: the one that answered. */
-static bool ask(Frame *f, Model *model, const ModelDef *first, const ModelRequest *request, Cancel *cancel, ModelReply *out, Model **used, Error *why, Error *err) {
+static bool ask(Frame *f, Model *model, const ModelDef *first, const ModelRequest *request, Cancel *cancel, ModelReply *out, Model **used,
+    Error *why, Error *err) {
     ModelDef def = *first;
     for (size_t i = 0;; i++) {
         *used = model;

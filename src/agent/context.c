@@ -29,7 +29,8 @@ int64_t context_message_tokens(Value message) {
 }
 
 /* The replacement for a large result. */
-static void artifact_line(Buf *out, Str key) { buf_add_fmt(out, "[a large result, stored as artifact " STR_FMT ": use artifact_read to read it]", STR_ARG(key)); }
+static void artifact_line(Buf *out, Str key) { buf_add_fmt(out,
+    "[a large result, stored as artifact " STR_FMT ": use artifact_read to read it]", STR_ARG(key)); }
 
 static int64_t least_tokens(Value message, int64_t tokens) {
     Str key = value_member_text(message, "artifact");
@@ -59,7 +60,8 @@ void history_clear(History *h) { VEC_CLEAR(h); }
 
 /* ---- selection ---- */
 
-typedef struct Fit { const ContextMessage *at; uint32_t n, plain; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;   /* fixed: tokens besides the history's */
+/* fixed: tokens besides the history's */
+typedef struct Fit { const ContextMessage *at; uint32_t n, plain; ContextLimits limits; int64_t fixed; ContextReport r; } Fit;
 
 /* True if the kept part may start here. Whole exchanges are removed; in the current one, whole rounds. */
 static bool may_begin(const Fit *f, uint32_t i) {

@@ -111,7 +111,8 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
     if (!schema_compile(&(SchemaInput){ .root = schema }, &compiled, err)) return false;
     VEC_PUSH(&a->schemas, compiled);
     ToolEntry e = { .def = { .name = str_from(row->name), .title = str_from(row->name), .description = str_from(row->description),
-                             .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled, .timeout_ms = 0, .output_schema = VALUE_GONE,
+                             .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled,
+                                 .timeout_ms = 0, .output_schema = VALUE_GONE,
                              .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
                     .execute = row->execute, .delegates = row->delegates, .data = a };
     bool read_only = row->delegates == DELEGATES_ASKS;
@@ -166,7 +167,8 @@ static bool completion_messages(Value request, Completion *c, Error *err) {
     if (!value_is_string(prompt)) return error_set(err, ERR_SCRIPT, "complete: expected a prompt or a list of messages");
     Dict *d = dict_new(c->heap, 2, err);
     List *l = list_new(c->heap, 1, err);
-    if (!d || !l || !dict_put_text(c->heap, d, "role", str_from(request_role_name(ROLE_USER)), err) || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
+    if (!d || !l || !dict_put_text(c->heap, d, "role", str_from(request_role_name(ROLE_USER)), err)
+        || !dict_put_text(c->heap, d, "content", value_str(prompt), err)
         || !list_push(c->heap, l, value_from_object(d), err)) return false;
     return c->messages = value_from_object(l), true;
 }
@@ -251,7 +253,8 @@ static void add_agent(Session *s, Value definition) {
     const List *servers = request_list(definition, "mcp");
     AgentDef *a = mem_zero(1, sizeof *a);
     pthread_mutex_lock(&s->lock);
-    *a = (AgentDef){ .name = arena_str(&s->arena, value_member_text(definition, "name")), .description = arena_str(&s->arena, value_member_text(definition, "description")),
+    *a = (AgentDef){ .name = arena_str(&s->arena, value_member_text(definition, "name")),
+        .description = arena_str(&s->arena, value_member_text(definition, "description")),
                          .model = arena_str(&s->arena, value_member_text(definition, "model")), .prompt = arena_str(&s->arena, prompt),
                          .tools = names_of(s, request_list(definition, "tools")), .hooks = names_of(s, request_list(definition, "hooks")),
                          .blocked_tools = names_of(s, request_list(definition, "blocked_tools")), .mcp = names_of(s, servers), .has_mcp = servers != NULL,

@@ -114,7 +114,8 @@ bool session_attach(Agents *a, const SessionConfig *config, Run *run, Session **
 void session_detach(Session *s);
 
 /* models.c */
-bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);   /* provider: of a space's agent; else empty */
+/* provider: of a space's agent; else empty */
+bool agent_model_of(Agents *a, Str name, Str provider, const ModelDef *parent, Model **out, ModelDef *def, Error *err);
 bool agent_model_def(Agents *a, Str name, Str provider, ModelDef *def, Error *err);       /* resolves the model without opening it */
 
 /* True if it is a profile, or its name implies the provider. Any other name may be a typo, which the provider would
@@ -145,7 +146,8 @@ typedef struct Completion {
 } Completion;
 bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, Cancel *cancel, Error *err);
 bool frame_over_limit(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err);      /* before the next model call */
-bool frame_limit_reached(Frame *f, const char *limit, int64_t value, RunStatus *status, char reason[600], Error *err);  /* writes the event; sets status and reason */
+/* writes the event; sets status and reason */
+bool frame_limit_reached(Frame *f, const char *limit, int64_t value, RunStatus *status, char reason[600], Error *err);
 /* Checks whether it must end now: limited (timeout) or cancelled. *status RUN_OPEN: continue. */
 bool frame_stopped(Frame *f, Cancel *cancel, RunStatus *status, char reason[600], Error *err);
 

@@ -198,7 +198,8 @@ Str journal_open_delegation(const Frame *f, Str prefix, Str agent) {
 
 static bool tell_lost(Session *s, DefinitionKind kind, Str name, const Error *why, Error *err) {
     Buf data = { 0 }, text = { 0 };
-    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is no longer available: %s", project_definition(kind)->kind, STR_ARG(name), why->msg);
+    buf_add_fmt(&text, "%s \"" STR_FMT "\", which this run had registered, is no longer available: %s", project_definition(kind)->kind,
+        STR_ARG(name), why->msg);
     redact_text(runtime_redactor(s->agents->rt), &text);
     LOG_WRITE(runtime_log(s->agents->rt), LOG_WARN, STR_FMT, STR_ARG(buf_str(&text)));
     event_data_start(&data);
@@ -224,7 +225,8 @@ bool journal_restore(Session *s, Error *err) {
         Str name = value_member_text(e->data, "name");
         Error why = { 0 };
         if (e->defines == DEFINITION_COUNT || restore(s, e->defines, e->data, &why)) continue;
-        if (e->defines == DEFINITION_HOOK) return error_set(err, why.kind, "hook \"" STR_FMT "\", which this run had registered, cannot be registered again: %s", STR_ARG(name), why.msg);
+        if (e->defines == DEFINITION_HOOK) return error_set(err, why.kind,
+            "hook \"" STR_FMT "\", which this run had registered, cannot be registered again: %s", STR_ARG(name), why.msg);
         if (!tell_lost(s, e->defines, name, &why, err)) return false;
     }
     return true;
@@ -236,7 +238,8 @@ bool journal_restore(Session *s, Error *err) {
 static bool find_media(Frame *f, Value named, Buf *text, List **out, Error *err) {
     uint32_t lost = 0;
     if (!run_media_get(f->s->run, named, f->heap, out, &lost, err)) return false;
-    if (lost) buf_add_fmt(text, "%s[%u image%s or file%s of this message %s not kept]", text->n ? "\n" : "", lost, lost == 1 ? "" : "s", lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
+    if (lost) buf_add_fmt(text, "%s[%u image%s or file%s of this message %s not kept]", text->n ? "\n" : "", lost, lost == 1 ? "" : "s",
+        lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
     return true;
 }
 
@@ -312,7 +315,8 @@ static bool give_up(Frame *f, Value *pending, Error *err) {
         Str id = value_member_text(calls->at[i], "id");
         JournalCall c = journal_call(f->s, id);
         bool done = c.state == JOURNAL_DONE;
-        if (!(done ? journal_push_result(f, id, &c, err) : frame_push_result(f, id, STR("{\"error\":\"cancelled\"}"), true, c.artifact, NULL, err))) return false;
+        if (!(done ? journal_push_result(f, id, &c, err)
+            : frame_push_result(f, id, STR("{\"error\":\"cancelled\"}"), true, c.artifact, NULL, err))) return false;
     }
     return true;
 }

@@ -127,7 +127,8 @@ static bool lost_secret(Str arguments) { return str_find(arguments, STR("[redact
 
 /* Adds the result of a call that this process does not make. */
 static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
-    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown") : STR("interrupted before it was made: its arguments contained a secret, which is not stored");
+    Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown")
+        : STR("interrupted before it was made: its arguments contained a secret, which is not stored");
     Buf data = { 0 }, json = { 0 };
     buf_add_char(&json, '{');
     request_string(&json, "error", why);

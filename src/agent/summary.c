@@ -11,7 +11,8 @@ static bool wanted(const Frame *f, Str *model) {
 }
 
 static void add_message(Buf *out, Value message) {
-    buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(message, "role")), STR_ARG(str_sub(value_member_text(message, "content"), 0, MESSAGE_MAX)));
+    buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(message, "role")),
+        STR_ARG(str_sub(value_member_text(message, "content"), 0, MESSAGE_MAX)));
     const List *calls = request_list(message, "tool_calls");
     for (uint32_t k = 0; calls && k < calls->n; k++)
         buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(value_member_text(calls->at[k], "name")),

@@ -13,7 +13,16 @@ typedef struct Test {
     Str script;
 } Test;
 
-typedef struct Running { Runtime *rt; const TestDef *def; const RunConfig *base; Cancel *cancel; TrialSeen seen; Trial *trial; Test test; ModelDef model; } Running;
+typedef struct Running {
+    Runtime *rt;
+    const TestDef *def;
+    const RunConfig *base;
+    Cancel *cancel;
+    TrialSeen seen;
+    Trial *trial;
+    Test test;
+    ModelDef model;
+} Running;
 
 void trial_clear(Trial *t) {
     VEC_CLEAR(&t->failures);

@@ -133,7 +133,8 @@ static Value sent_args(TrialSeen *s, Str id) {
         for (uint32_t k = 0; calls && k < calls->n; k++) {
             Value v;
             Error ignored;
-            if (str_eq(value_member_text(calls->at[k], "id"), id) && json_read(s->heap, value_member_text(calls->at[k], "arguments"), NULL, &v, &ignored)) return v;
+            if (str_eq(value_member_text(calls->at[k], "id"), id)
+                && json_read(s->heap, value_member_text(calls->at[k], "arguments"), NULL, &v, &ignored)) return v;
         }
     }
     return VALUE_GONE;
@@ -293,7 +294,8 @@ static bool check_contains(const Check *c, Error *err) { return check_text(c, tr
 static bool check_not_contains(const Check *c, Error *err) { return check_text(c, false, err); }
 
 static bool is_trouble(const TrialSeen *s, size_t i) {
-    static const EventType types[] = { EVENT_TOOL_FAILED, EVENT_TOOL_REFUSED, EVENT_COMPLETION_FAILED, EVENT_DELEGATION_FAILED, EVENT_LIMIT_REACHED, EVENT_SANDBOX_TAMPERED };
+    static const EventType types[] = { EVENT_TOOL_FAILED, EVENT_TOOL_REFUSED, EVENT_COMPLETION_FAILED, EVENT_DELEGATION_FAILED,
+        EVENT_LIMIT_REACHED, EVENT_SANDBOX_TAMPERED };
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         if (is_type(s, i, types[k])) return true;
     return false;
@@ -306,7 +308,8 @@ static bool check_no_errors(const Check *c, Error *err) {
         if (!is_trouble(c->s, i)) continue;
         Value d = data_of(c->s, i);
         Buf got = { 0 };
-        Str what = value_member_text(d, "error").n ? value_member_text(d, "error") : value_member_text(d, "message").n ? value_member_text(d, "message") : value_member_text(d, "limit");
+        Str what = value_member_text(d, "error").n ? value_member_text(d, "error") : value_member_text(d, "message").n
+            ? value_member_text(d, "message") : value_member_text(d, "limit");
         buf_add_fmt(&got, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(c->s->events.at[i].type), STR_ARG(value_member_text(d, "name")), STR_ARG(what));
         cut(&got, 0);
         miss(c, STR("no errors"), buf_str(&got));

@@ -50,7 +50,8 @@ static bool tell_start(Frame *f, Str text, Error *err) {
         buf_clear(&list);
     }
     event_data_end(&data);
-    bool ok = (!f->attached || run_media_put(f->s->run, f->attached, err)) && frame_event(f, EVENT_TURN_STARTED, &data, err) && (f->depth > 0 || f->turn > 1 || run_note_title(f->s->run, text, err));
+    bool ok = (!f->attached || run_media_put(f->s->run, f->attached, err)) && frame_event(f, EVENT_TURN_STARTED, &data, err)
+        && (f->depth > 0 || f->turn > 1 || run_note_title(f->s->run, text, err));
     buf_clear(&data);
     return ok;
 }

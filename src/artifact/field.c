@@ -221,7 +221,8 @@ static bool unknown_keys(const FieldInput *in, const Field *fields, size_t n) {
         const Field *f = find(fields, n, key);
         if (f && !(f->flags & FIELD_UNKNOWN)) continue;
         Severity severity = judge_key(in, fields, n, f, key, &hint);
-        document_report(in->context, in->document, severity, document_place(in->document, in->map, key), hint, "%s%sunknown key \"" STR_FMT "\"", in->path, in->path[0] ? ": " : "", STR_ARG(key));
+        document_report(in->context, in->document, severity, document_place(in->document, in->map, key), hint,
+            "%s%sunknown key \"" STR_FMT "\"", in->path, in->path[0] ? ": " : "", STR_ARG(key));
         ok = ok && severity != PROBLEM_ERROR;
     }
     return ok;

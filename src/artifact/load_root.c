@@ -74,7 +74,8 @@ static bool is_in_place(Loader *l, const Format *f, const Document *d) {
         Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
         const char *hint = str_eq(key, STR("event")) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
         if (!hint) continue;
-        document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint), "\"" STR_FMT "\" has no effect in a %s", STR_ARG(key), f->kind);
+        document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint),
+            "\"" STR_FMT "\" has no effect in a %s", STR_ARG(key), f->kind);
         ok = false;
     }
     return ok;

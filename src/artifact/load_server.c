@@ -212,7 +212,8 @@ void load_mcp_json(Loader *l, Str path) {
     Value servers = VALUE_GONE;
     loader_look_at(l, path);
     if (!document_read_json(&l->docs, "config", path, &d)) return;
-    FieldInput in = { .context = &l->docs, .document = &d, .map = d.root, .path = "", .at = document_item_place(&d, VALUE_GONE, 0), .unknown = UNKNOWN_KEYS_GUARD };
+    FieldInput in = { .context = &l->docs, .document = &d, .map = d.root, .path = "", .at = document_item_place(&d, VALUE_GONE, 0),
+        .unknown = UNKNOWN_KEYS_GUARD };
     if (!value_is_dict(d.root))
         document_report(&l->docs, &d, PROBLEM_ERROR, in.at, (Str){ 0 }, "parse config " STR_FMT ": json: line %u: expected a map",
                         STR_ARG(path), in.at.line);

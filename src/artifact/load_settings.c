@@ -180,7 +180,9 @@ static void check_fallbacks(Loader *l, const LoaderPlace *at, const Settings *s)
             Str name = s->models[i].fallback.at[k], near = str_nearest(name, names, s->n_models);
             if (str_eq(name, s->models[i].name)) loader_error(l, at, "model", "model " STR_FMT ": fallback names the model itself", STR_ARG(name));
             else if (is_profile(s, name)) continue;
-            else if (near.n) loader_error(l, at, "model", "model " STR_FMT ": fallback: no profile \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(names[i]), STR_ARG(name), STR_ARG(near));
+            else if (near.n) loader_error(l, at, "model",
+                "model " STR_FMT ": fallback: no profile \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(names[i]), STR_ARG(name),
+                STR_ARG(near));
             else loader_error(l, at, "model", "model " STR_FMT ": fallback: no profile \"" STR_FMT "\" in models", STR_ARG(names[i]), STR_ARG(name));
         }
 }
@@ -286,7 +288,8 @@ void load_settings(Loader *l) {
     Str path = l->config.n ? l->config : find(l);
     if (path.n == 0 && l->in->fallback && !project_here(l->project->root.at)) {
         l->project->is_default = true;
-        if (document_parse(&l->docs, "config", STR("harness.md"), DOCUMENT_MARKDOWN, str_from(l->in->fallback), &l->settings)) load_settings_from(l, &l->settings);
+        if (document_parse(&l->docs, "config", STR("harness.md"), DOCUMENT_MARKDOWN, str_from(l->in->fallback),
+            &l->settings)) load_settings_from(l, &l->settings);
     }
     if (path.n == 0) return;
     if (l->config.n) loader_look_at(l, path);

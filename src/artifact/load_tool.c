@@ -94,7 +94,8 @@ static bool load_implementation(Loader *l, const LoaderPlace *at, Tool *in, Tool
         ok = false;
     }
     if ((command || argv) && l->defining)
-        return loader_error(l, at, way, "tool \"" STR_FMT "\": a tool that is registered while the project runs has a script, not %s", STR_ARG(t->name), way), false;
+        return loader_error(l, at, way, "tool \"" STR_FMT "\": a tool that is registered while the project runs has a script, not %s",
+            STR_ARG(t->name), way), false;
     return (command ? load_command(l, at, in, t) : argv ? load_argv(l, at, in, t) : load_script(l, at, in, t)) && ok;
 }
 

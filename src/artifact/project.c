@@ -37,7 +37,8 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     p->universe = in->universe ? in->universe : universe_new();
     p->owns_universe = !in->universe;
     *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
-    l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
+    l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap,
+        .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
                                  .grants = &l->grants, .files = in->digests ? &l->files : NULL };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
     l->interned = dict_new(p->script_heap, 0, NULL);                 /* must outlive the modules that use it */
@@ -163,7 +164,8 @@ static void load_outside(Loader *l, const LoaderPlace *at, const char *key, size
         loader_error(l, at, key, "%s[%zu]: \"%s\": %m", key, i, name);
     } else {
         l->docs.root_fd = root;
-        l->docs.base = path_normal(l->docs.arena, str_from(arena_fmt(l->docs.arena, STR_FMT "/%s", STR_ARG(str_starts(path, STR("/")) ? STR("") : l->project->root), name))).at;
+        l->docs.base = path_normal(l->docs.arena,
+            str_from(arena_fmt(l->docs.arena, STR_FMT "/%s", STR_ARG(str_starts(path, STR("/")) ? STR("") : l->project->root), name))).at;
         l->docs.shown = str_from(arena_fmt(l->docs.arena, "%s/", name));
         load_root(l, STR(""), SOURCE_ROOT);
         close(root);
@@ -333,7 +335,8 @@ bool project_names_free(const Project *p, const ToolDef *def, Error *err) {
     for (size_t i = 0; i <= def->aliases.n; i++) {
         Str name = i ? def->aliases.at[i - 1] : def->name;
         if (project_alias_servers(p->servers, p->n_servers, name, first))
-            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" has the name of a tool of MCP server \"" STR_FMT "\"", STR_ARG(name), STR_ARG(first[0]->name));
+            return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" has the name of a tool of MCP server \"" STR_FMT "\"", STR_ARG(name),
+                STR_ARG(first[0]->name));
     }
     return true;
 }

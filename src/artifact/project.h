@@ -124,7 +124,9 @@ const char *project_provider_url(ModelProvider p);             /* default addres
 const char *project_provider_key(ModelProvider p);             /* variable of the default key; "": needs no key */
 
 /* `given`: as written in the file, for messages. */
-typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens, timeout_ms, thinking_budget; StrList fallback, input; bool has_input; Value temperature, top_p, retry, headers, price; Origin origin; } ModelDef;
+typedef struct ModelDef { ModelProvider provider; Str given, name, base_url, api_key_env, script, replay, wire, effort; int64_t max_tokens,
+    timeout_ms, thinking_budget; StrList fallback, input; bool has_input; Value temperature, top_p, retry, headers,
+    price; Origin origin; } ModelDef;
 bool project_model_offline(const ModelDef *m);                /* a script or a recording */
 /* US dollars for a million tokens. */
 typedef struct ModelPrice { double input, cached, written, output; } ModelPrice;

@@ -133,7 +133,8 @@ static void check_aliases(Loader *l, Table *names) {
         Named e = tool_at(l, i);
         for (size_t a = 0; a < t->aliases.n; a++) {
             Str alias = t->aliases.at[a];
-            if (builtin_names_has(alias)) report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", alias, " is defined more than once");
+            if (builtin_names_has(alias)) report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", alias,
+                " is defined more than once");
             if (t->agent.n) claim_private(l, "tool", names, &e, alias);
             else claim(l, "tool", names, alias, alias, &t->origin);
         }

@@ -10,14 +10,19 @@ typedef enum { HOLDS_PLAIN, HOLDS_SCHEMAS, HOLDS_NAMED } Holds;
 
 static const struct { const char *name; Holds holds; } keywords[] = {
     { "$anchor", 0 }, { "$comment", 0 }, { "$defs", HOLDS_NAMED }, { "$dynamicAnchor", 0 }, { "$dynamicRef", 0 }, { "$id", 0 }, { "$recursiveAnchor", 0 },
-    { "$recursiveRef", 0 }, { "$ref", 0 }, { "$schema", 0 }, { "$vocabulary", 0 }, { "additionalItems", HOLDS_SCHEMAS }, { "additionalProperties", HOLDS_SCHEMAS },
+    { "$recursiveRef", 0 }, { "$ref", 0 }, { "$schema", 0 }, { "$vocabulary", 0 }, { "additionalItems", HOLDS_SCHEMAS },
+        { "additionalProperties", HOLDS_SCHEMAS },
     { "allOf", HOLDS_SCHEMAS }, { "anyOf", HOLDS_SCHEMAS }, { "const", 0 }, { "contains", HOLDS_SCHEMAS }, { "contentEncoding", 0 }, { "contentMediaType", 0 },
     { "contentSchema", HOLDS_SCHEMAS }, { "default", 0 }, { "definitions", HOLDS_NAMED }, { "dependencies", 0 }, { "dependentRequired", 0 },
     { "dependentSchemas", HOLDS_NAMED }, { "deprecated", 0 }, { "description", 0 }, { "else", HOLDS_SCHEMAS }, { "enum", 0 }, { "examples", 0 },
-    { "exclusiveMaximum", 0 }, { "exclusiveMinimum", 0 }, { "format", 0 }, { "if", HOLDS_SCHEMAS }, { "items", HOLDS_SCHEMAS }, { "maxContains", 0 }, { "maxItems", 0 },
-    { "maxLength", 0 }, { "maxProperties", 0 }, { "maximum", 0 }, { "minContains", 0 }, { "minItems", 0 }, { "minLength", 0 }, { "minProperties", 0 }, { "minimum", 0 },
-    { "multipleOf", 0 }, { "not", HOLDS_SCHEMAS }, { "oneOf", HOLDS_SCHEMAS }, { "pattern", 0 }, { "patternProperties", HOLDS_NAMED }, { "prefixItems", HOLDS_SCHEMAS },
-    { "properties", HOLDS_NAMED }, { "propertyNames", HOLDS_SCHEMAS }, { "readOnly", 0 }, { "required", 0 }, { "then", HOLDS_SCHEMAS }, { "title", 0 }, { "type", 0 },
+    { "exclusiveMaximum", 0 }, { "exclusiveMinimum", 0 }, { "format", 0 }, { "if", HOLDS_SCHEMAS }, { "items", HOLDS_SCHEMAS },
+        { "maxContains", 0 }, { "maxItems", 0 },
+    { "maxLength", 0 }, { "maxProperties", 0 }, { "maximum", 0 }, { "minContains", 0 }, { "minItems", 0 }, { "minLength", 0 },
+        { "minProperties", 0 }, { "minimum", 0 },
+    { "multipleOf", 0 }, { "not", HOLDS_SCHEMAS }, { "oneOf", HOLDS_SCHEMAS }, { "pattern", 0 }, { "patternProperties", HOLDS_NAMED },
+        { "prefixItems", HOLDS_SCHEMAS },
+    { "properties", HOLDS_NAMED }, { "propertyNames", HOLDS_SCHEMAS }, { "readOnly", 0 }, { "required", 0 }, { "then", HOLDS_SCHEMAS },
+        { "title", 0 }, { "type", 0 },
     { "unevaluatedItems", HOLDS_SCHEMAS }, { "unevaluatedProperties", HOLDS_SCHEMAS }, { "uniqueItems", 0 }, { "writeOnly", 0 },
 };
 enum { KEYWORDS = sizeof keywords / sizeof *keywords };

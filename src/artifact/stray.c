@@ -99,7 +99,8 @@ static void check_hook(void *ctx, Str name, bool folder) {
     buf_clear(&text);
     if (line)
         problems_add(docs.problems, PROBLEM_ERROR, str_from(arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(docs.shown), STR_ARG(path))), (Place){ line, 1 },
-                     s->free_only ? STR("give it another name than README") : STR("hooks belong in .harness/hooks/"), "this looks like a hook, but nothing reads it");
+                     s->free_only ? STR("give it another name than README") : STR("hooks belong in .harness/hooks/"),
+                         "this looks like a hook, but nothing reads it");
 }
 
 void stray_hooks(Loader *l, Str folder, bool free_only) {

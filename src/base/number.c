@@ -10,7 +10,11 @@
 
 typedef unsigned __int128 Wide;
 
-/* ---- writing ---- ¶ Schubfach (R. Giulietti, "The Schubfach way to render doubles"). A double c × 2^q represents all reals that round to it. Choose the largest k for which that interval must contain a multiple of 10^k; then it contains at most one of 10^(k+1). If there is one, it is the shortest; otherwise it is one of the two multiples of 10^k next to the value. All comparisons use the bounds and the value, each scaled by 4 × 10^-k and rounded to odd, which preserves their order relative to every multiple of 4. */
+/* ---- writing ---- ¶ Schubfach (R. Giulietti, "The Schubfach way to render doubles"). A double c × 2^q represents
+ * all reals that round to it. Choose the largest k for which that interval must contain a multiple of 10^k; then it
+ * contains at most one of 10^(k+1). If there is one, it is the shortest; otherwise it is one of the two multiples of
+ * 10^k next to the value. All comparisons use the bounds and the value, each scaled by 4 × 10^-k and rounded to odd,
+ * which preserves their order relative to every multiple of 4. */
 
 typedef struct { uint64_t digits; int exponent; } Decimal;   /* digits × 10^exponent */
 

@@ -119,7 +119,8 @@ static void add_safety(Table *t, const ToolDef *tool) {
     safety_of(tool, &arena, &s, NULL);
     const char *words[] = { s.read_only ? "read-only" : "mutating", s.destructive ? "destructive" : NULL, files[s.files],
                             s.process ? "starts programs" : NULL, s.networked ? "networked" : NULL, s.spends_money ? "spends money" : NULL,
-                            s.idempotent && !s.read_only ? "idempotent" : !s.idempotent && s.read_only ? "not repeatable" : NULL, s.parallel_safe && !s.read_only ? "parallel-safe" : NULL,
+                            s.idempotent && !s.read_only ? "idempotent" : !s.idempotent
+                                && s.read_only ? "not repeatable" : NULL, s.parallel_safe && !s.read_only ? "parallel-safe" : NULL,
                             s.requires_confirmation ? "needs confirmation" : NULL };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (words[i]) buf_add_fmt(&text, "%s%s", text.n ? ", " : "", words[i]);

@@ -114,14 +114,16 @@ static void say_where(void *ctx, uint16_t port) {
 /* ---- public ---- */
 
 bool mcp_http_flags(McpHttp *h, Cli *cli, Error *err) {
-    static const char *const only[] = { "--no-auth", "--allow-remote", "--origin", "--host", "--auth-server", "--resource-url", "--scope", "--rate", "--sse-poll" };
+    static const char *const only[] = { "--no-auth", "--allow-remote", "--origin", "--host", "--auth-server", "--resource-url", "--scope",
+        "--rate", "--sse-poll" };
     const Args *a = &cli->args;
     const char *http = args_value(a, "--http");
     h->cli = cli;
     for (size_t i = 0; !http && i < sizeof only / sizeof *only; i++)
         if (args_has(a, only[i])) return error_set(err, ERR_VALIDATION, "%s needs --http ADDR", only[i]);
     if (!http) return true;
-    if (!read_address(h, http, err) || !check_exposure(h, err) || !check_url(a, "--auth-server", err) || !check_url(a, "--resource-url", err) || !read_limits(h, err))
+    if (!read_address(h, http, err) || !check_exposure(h, err) || !check_url(a, "--auth-server", err)
+        || !check_url(a, "--resource-url", err) || !read_limits(h, err))
         return false;
     if (args_has(a, "--scope") && !args_has(a, "--auth-server")) return error_set(err, ERR_VALIDATION, "--scope needs --auth-server URL");
     h->config.authorization_server = str_from(args_value(a, "--auth-server"));

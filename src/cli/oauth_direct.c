@@ -48,7 +48,8 @@ bool oauth_direct_open(OAuthDirect *d, const Cli *cli, Str url, Client *http, He
     Value settings;
     d->ephemeral = args_has(&cli->args, "--ephemeral");
     if (!read_settings(args_value(&cli->args, "--oauth"), heap, &settings, err) || !rule_list_new(NULL, 0, &d->rules, err)) return false;
-    d->oauth = oauth_new(&(OAuthConfig){ .server = url, .client = http, .rules = d->rules, .shelf = { get, put, d }, .settings = settings, .open = browser_open }, err);
+    d->oauth = oauth_new(&(OAuthConfig){ .server = url, .client = http, .rules = d->rules, .shelf = { get, put, d }, .settings = settings,
+        .open = browser_open }, err);
     return d->oauth != NULL;
 }
 

@@ -158,7 +158,8 @@ void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
     buf_add_char(&out, '[');
     Copying c = { place, r->folder, copy.at };
-    if (!record_copy(place->project->root.at, place->source, copy.at, copy_workspace, &c, &err) || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
+    if (!record_copy(place->project->root.at, place->source, copy.at, copy_workspace, &c, &err)
+        || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
     else link_neighbours(place, r->folder), open_and_run(place, r, dir.at, &out);
     buf_add_char(&out, ']');
     write_report(report, buf_str(&out));

@@ -51,4 +51,3 @@ EventSink event_sink_lines(int fd, bool owned) {
     l->owned = owned;
     return (EventSink){ lines_write, lines_free, l };
 }
-

@@ -58,7 +58,8 @@ static void make_ready(HookRun *r, const HookDef *def, Cancel *token) {
 /* A hook that runs again may only allow or block. */
 static bool settle(HookRun *r, HookAnswer *a, bool again, Cancel *token, Error *err) {
     Value next;
-    if (again && a->says == HOOK_DELEGATE) return error_set(err, ERR_SCRIPT, "another hook changed the payload, so this hook ran again: it may then only allow or block");
+    if (again && a->says == HOOK_DELEGATE) return error_set(err, ERR_SCRIPT,
+        "another hook changed the payload, so this hook ran again: it may then only allow or block");
     if (a->says != HOOK_MODIFY) return true;
     if (!hook_payload_change(r->worker->heap, r->info, r->held[HOOK_PAYLOAD], a->value, token, &next, err)) return false;
     if (value_same(next, r->held[HOOK_PAYLOAD])) return a->says = HOOK_ALLOW, true;

@@ -87,7 +87,8 @@ static Rule rule_of(const HookEventInfo *info, Str key) {
 
 static const char *wanted_type(Str key) {
     static const struct { const char *key, *type; } types[] = {
-        { "args", "dict" }, { "content", "string" }, { "is_error", "bool" }, { "messages", "list" }, { "text", "string" }, { "task", "string" }, { "parts", "list" },
+        { "args", "dict" }, { "content", "string" }, { "is_error", "bool" }, { "messages", "list" }, { "text", "string" },
+            { "task", "string" }, { "parts", "list" },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (str_eq(key, str_from(types[i].key))) return types[i].type;
@@ -175,7 +176,8 @@ static bool agree(Change *c, Error *err) {
     bool text = changed(c, STR("content")), value = changed(c, STR("result")), same = true;
     Value v, *result = dict_find_str(c->next, STR("result"));
     if (!text && !value) return true;
-    if (text && !json_read(c->heap, hook_payload_text(value_from_object(c->next), STR("content")), &(JsonRead){ .reject_duplicates = true, .cancel = c->cancel }, &v, err))
+    if (text && !json_read(c->heap, hook_payload_text(value_from_object(c->next), STR("content")),
+        &(JsonRead){ .reject_duplicates = true, .cancel = c->cancel }, &v, err))
         return error_wrap(err, "payload[\"content\"] is not JSON text");
     if (text && value && result && !value_equal(v, *result, &same, err)) return false;
     if (!same) return error_set(err, ERR_SCRIPT, "modify changed both payload[\"content\"] and payload[\"result\"], and they disagree");
@@ -219,7 +221,8 @@ static bool agree_reply(Change *c, Error *err) {
     if (value_is_gone(calls) && !none) return false;
     if (none) calls = value_from_object(none);
     if (old && !narrow(c, STR("tool_calls"), *old, calls, &kept, err)) return false;
-    return dict_put_str(c->heap, c->next, STR("text"), value_member(message, "content"), err) && (!old || dict_put_str(c->heap, c->next, STR("tool_calls"), kept, err))
+    return dict_put_str(c->heap, c->next, STR("text"), value_member(message, "content"), err)
+        && (!old || dict_put_str(c->heap, c->next, STR("tool_calls"), kept, err))
         && dict_put_str(c->heap, c->next, STR("parts"), value_member(message, "parts"), err);
 }
 

@@ -58,7 +58,8 @@ static Str model_family(Str name) {
 static unsigned media_taken(const ModelDef *def) {
     static const char *const plain[] = { "gpt-3", "gpt-4-0", "o1-mini", "o3-mini", "claude-2", "claude-instant" };
     unsigned takes = 0;
-    for (size_t i = 0; i < def->input.n; i++) takes |= str_eq(def->input.at[i], STR("pdf")) ? MEDIA_PDF : str_eq(def->input.at[i], STR("image")) ? MEDIA_IMAGE : 0;
+    for (size_t i = 0; i < def->input.n; i++) takes |= str_eq(def->input.at[i], STR("pdf")) ? MEDIA_PDF
+        : str_eq(def->input.at[i], STR("image")) ? MEDIA_IMAGE : 0;
     if (def->has_input) return takes;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (str_starts(def->name, str_from(plain[i]))) return 0;

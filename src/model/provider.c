@@ -51,7 +51,8 @@ ProviderCall *provider_call(ProviderDraft *d, int64_t index, Error *err) {
         d->calls = mem_resize(d->calls, d->cap, sizeof *d->calls);
     }
     note_piece(d, (ModelPiece){ .kind = PIECE_CALL });
-    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = NAME_MAX_BYTES }, .name = { .limit = NAME_MAX_BYTES }, .arguments = { .limit = PROVIDER_REPLY_MAX },
+    d->calls[d->n] = (ProviderCall){ .index = index, .id = { .limit = NAME_MAX_BYTES }, .name = { .limit = NAME_MAX_BYTES },
+        .arguments = { .limit = PROVIDER_REPLY_MAX },
                                         .extra = { .limit = PROVIDER_REPLY_MAX } };
     return &d->calls[d->n++];
 }
@@ -107,7 +108,8 @@ bool model_reply_parts(const ModelReply *r, Heap *heap, List **out, Error *err) 
     for (size_t i = 0; order && i < r->order.n; i++) {
         const ModelPiece *p = &r->order.at[i];
         Dict *d = dict_new(heap, 2, err);
-        if (!d || !dict_put_text(heap, d, "type", str_from(types[p->kind]), err) || !dict_put_str(heap, d, STR("bytes"), value_from_small((int64_t)p->bytes), err)
+        if (!d || !dict_put_text(heap, d, "type", str_from(types[p->kind]), err)
+            || !dict_put_str(heap, d, STR("bytes"), value_from_small((int64_t)p->bytes), err)
             || !list_push(heap, order, value_from_object(d), err)) return false;
     }
     return order && parts_read_order(heap, value_from_object(order), buf_str(&r->reasoning), buf_str(&r->text), r->tool_calls, out, err);

@@ -59,6 +59,7 @@ Model *model_record(Model *inner, int fd, void (*redact)(void *ctx, Buf *text), 
     *r = (Recorder){ .inner = inner, .fd = fd, .redact = redact, .ctx = ctx };
     pthread_mutex_init(&r->lock, NULL);
     Model *m = mem_zero(1, sizeof *m);
-    *m = (Model){ .provider = &provider_record, .def = inner->def, .env = inner->env, .origin = inner->origin, .wire = inner->wire, .takes = inner->takes, .attempts = 1, .data = r };
+    *m = (Model){ .provider = &provider_record, .def = inner->def, .env = inner->env, .origin = inner->origin, .wire = inner->wire,
+        .takes = inner->takes, .attempts = 1, .data = r };
     return m;
 }

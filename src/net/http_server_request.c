@@ -355,4 +355,3 @@ void http_server_on_gone(HttpServerRequest *q, void (*gone)(void *ctx, HttpServe
     while (s->telling == q) pthread_cond_wait(&s->told, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }
-

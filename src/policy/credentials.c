@@ -3,7 +3,8 @@
 #include <strings.h>
 
 bool credentials_name(Str name) {
-    static const char *const words[] = { "auth", "authorization", "cookie", "credential", "credentials", "key", "pass", "passphrase", "passwd", "password", "secret", "token" };
+    static const char *const words[] = { "auth", "authorization", "cookie", "credential", "credentials", "key", "pass", "passphrase",
+        "passwd", "password", "secret", "token" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]);
         if (name.n >= n && strncasecmp(name.at + name.n - n, words[i], n) == 0) return true;

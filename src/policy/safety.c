@@ -213,7 +213,8 @@ static void declare_root(Declaring *d, size_t i, Value v, Safety *s) {
     if (!value_is_string(v)) return;
     s->workspace_root = value_str(v);
     if (is_native(def)) buf_add(&why, STR("a native tool"));
-    else if (def->kind != TOOL_STARLARK && def->kind != TOOL_COMMAND && def->kind != TOOL_ARGV) buf_add_fmt(&why, "a tool of kind %s", tool_kind_name(def->kind));
+    else if (def->kind != TOOL_STARLARK && def->kind != TOOL_COMMAND
+        && def->kind != TOOL_ARGV) buf_add_fmt(&why, "a tool of kind %s", tool_kind_name(def->kind));
     else if (def->kind == TOOL_STARLARK) module_each_reached(def->script, reach_unbounded, &why);
     if (why.n || s->workspace_root.n == 0) d->ok = false;
     if (d->problems && s->workspace_root.n == 0)

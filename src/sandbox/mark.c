@@ -84,7 +84,8 @@ bool mark_hold(const char *folder, const char *root, MarkHold how, int *fd, Erro
     while (fault_hit() ? (errno = ENOLCK, true) : fcntl(*fd, F_OFD_SETLK, &one) < 0) {
         bool busy = errno == EAGAIN || errno == EACCES || errno == EINTR;
         if (busy && clock_mono_ns() < end && usleep(HOLD_STEP_US) == 0) continue;
-        if (busy) error_set(err, ERR_SANDBOX, "another harness has been loading or starting a call in %s for %d s", root, HOLD_MS / 1000), error_hint(err, "try again, or end the other one");
+        if (busy) error_set(err, ERR_SANDBOX, "another harness has been loading or starting a call in %s for %d s", root, HOLD_MS / 1000),
+            error_hint(err, "try again, or end the other one");
         else error_set(err, ERR_SANDBOX, "%s/lock: locks do not work there: %m", folder);
         close(*fd);
         return *fd = -1, false;

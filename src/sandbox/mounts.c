@@ -67,7 +67,8 @@ static bool keep_writable(const char *const *write, Error *err) {
     int *copies = mem_zero(n + 1, sizeof *copies);
     for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(write[i]);
     copies[n] = copy_mounts(devices);
-    bool ok = set_flags(AT_FDCWD, "/", 0, all ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV) || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
+    bool ok = set_flags(AT_FDCWD, "/", 0, all ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)
+        || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
     for (size_t i = 0; i <= n; i++) {
         if (copies[i] < 0) continue;
         ok = ok && (set_flags(copies[i], "", AT_EMPTY_PATH, i < n ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY)

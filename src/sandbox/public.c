@@ -16,7 +16,8 @@
 
 const char *const public_folders[] = { "/etc", "/opt", NULL };
 
-enum { FRESH_NS = 100000000, DEPTH_MAX = 60, WATCH_FOR = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW };
+enum { FRESH_NS = 100000000, DEPTH_MAX = 60,
+    WATCH_FOR = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW };
 
 /* From best to worst: a folder has the state of the worst entry in it. */
 typedef enum {

@@ -45,7 +45,9 @@ static bool stays_inside(void *ctx, const WayStep *step, Error *err) {
         if (reach_is_below(l->real, l->places[i])) return true;
         held = l->places[i];
     }
-    return !held || error_set(err, ERR_SANDBOX, "%s: the link %s lies inside %s, where tools can write, and leads to %s; write that path instead if you want it", l->path, step->at, held, l->real);
+    return !held || error_set(err, ERR_SANDBOX,
+        "%s: the link %s lies inside %s, where tools can write, and leads to %s; write that path instead if you want it", l->path, step->at,
+        held, l->real);
 }
 
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err) {

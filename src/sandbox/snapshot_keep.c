@@ -47,7 +47,8 @@ static void write_node(const Snapshot *s, const SnapshotNode *n, bool contents, 
     bool file = n->kind == 'f' && n->known, mac = (file && !contents) || n->has_mac;
     Str content = mac ? STR("") : buf_str(&n->content);
     Record r = { .depth = depth, .name_n = (uint32_t)strlen(n->name), .content_n = content.n, .kind = (uint8_t)n->kind, .st = plain(n) };
-    r.flags = (uint8_t)((n->whole ? WHOLE : 0) | (n->needed ? NEEDED : 0) | (n->known && !mac ? KNOWN : 0) | (n->recent && n->kind == 'd' ? RECENT : 0) | (mac ? MAC : 0));
+    r.flags = (uint8_t)((n->whole ? WHOLE : 0) | (n->needed ? NEEDED : 0) | (n->known && !mac ? KNOWN : 0) | (n->recent
+        && n->kind == 'd' ? RECENT : 0) | (mac ? MAC : 0));
     if (mac && n->has_mac) memcpy(r.mac, n->mac, sizeof r.mac);
     else if (mac) snapshot_mac(s, buf_str(&n->content), r.mac);
     buf_add(out, (Str){ (const char *)&r, sizeof r });

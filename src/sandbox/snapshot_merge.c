@@ -234,7 +234,8 @@ static void add_text(Differ *d, const char *path, const SnapshotNode *a, const S
     bool was = a && a->kind == 'f', is = b && b->kind == 'f';
     Str before = was ? buf_str(&a->content) : STR(""), now = is ? buf_str(&b->content) : STR("");
     bool show = (was || is) && (!was || a->known) && (!is || b->known) && is_text(before) && is_text(now) && before.n + now.n <= DIFF_BYTES_MAX;
-    if (show && str_eq(before, now)) buf_add_fmt(d->out, "  rights or owner: %04o to %04o\n", a && was ? a->st.stx_mode & 07777u : 0u, b && is ? b->st.stx_mode & 07777u : 0u);
+    if (show && str_eq(before, now)) buf_add_fmt(d->out, "  rights or owner: %04o to %04o\n", a && was ? a->st.stx_mode & 07777u : 0u, b
+        && is ? b->st.stx_mode & 07777u : 0u);
     else if (show) diff_unified(before, now, &(DiffStyle){ .from = was ? path : "/dev/null", .to = is ? path : "/dev/null", .context = 3 }, d->out);
     else if (was || is) buf_add(d->out, STR("  the content is not shown: it is large, not text, or not recorded\n"));
     if (!b || b->kind != 'l') return;

@@ -202,8 +202,10 @@ static bool NOINLINE check_array(Run *r, const Node *n, Value v, const Path *pat
     uint32_t count, i = 0;
     const Value *at = items_of(v, &count);
     bool ok = true;
-    if (count < k->min_items) MUST(r, run_bad(r, n, "minItems", path, "must have at least %zu item%s, has %u", k->min_items, k->min_items == 1 ? "" : "s", count));
-    if (count > k->max_items) MUST(r, run_bad(r, n, "maxItems", path, "must have at most %zu item%s, has %u", k->max_items, k->max_items == 1 ? "" : "s", count));
+    if (count < k->min_items) MUST(r, run_bad(r, n, "minItems", path, "must have at least %zu item%s, has %u", k->min_items,
+        k->min_items == 1 ? "" : "s", count));
+    if (count > k->max_items) MUST(r, run_bad(r, n, "maxItems", path, "must have at most %zu item%s, has %u", k->max_items,
+        k->max_items == 1 ? "" : "s", count));
     for (; i < count && i < k->prefix.n; i++) {
         MUST(r, check_item(r, n, k->prefix.at[i], "prefixItems", at[i], path, i));
         marks_set(marks, i);
@@ -506,4 +508,3 @@ bool schema_validate(const Schema *s, Value instance, SchemaProblems *out) {
     if (r.broken || out->n == before) run_bad(&r, s->root, NULL, NULL, "%s", r.broken ? r.why : "is not valid");
     return false;
 }
-

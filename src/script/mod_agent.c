@@ -117,7 +117,8 @@ static bool sample_of(Vm *vm, Value r, HostAsk *out, Error *err) {
     out->max_tokens = 1024;
     out->messages = messages;
     if (!value_is_gone(most)) {
-        if (!value_is_small(most) || value_small(most) < 1 || value_small(most) > INT32_MAX) return error_set(err, ERR_SCRIPT, "max_tokens must be a positive int");
+        if (!value_is_small(most) || value_small(most) < 1
+            || value_small(most) > INT32_MAX) return error_set(err, ERR_SCRIPT, "max_tokens must be a positive int");
         out->max_tokens = value_small(most);
     }
     if (value_is_string(prompt)) return prompt_messages(vm, prompt, &out->messages, err);
@@ -130,7 +131,8 @@ static bool request_ask(Vm *vm, Value r, HostAsk *out, Error *err) {
     if (!value_is_gone(roots) && value_truth(roots)) return out->kind = HOST_ASK_ROOTS, true;
     if (!value_is_gone(value_member(r, "prompt")) || !value_is_gone(value_member(r, "messages"))) return sample_of(vm, r, out, err);
     if (!value_is_string(message)) return error_set(err, ERR_SCRIPT, "needs one of message, prompt, messages and roots");
-    if (!value_is_gone(schema) && !value_is_none(schema) && !value_is_dict(schema)) return error_set(err, ERR_SCRIPT, "schema: got %s, want dict", value_type_name(schema));
+    if (!value_is_gone(schema) && !value_is_none(schema)
+        && !value_is_dict(schema)) return error_set(err, ERR_SCRIPT, "schema: got %s, want dict", value_type_name(schema));
     *out = (HostAsk){ .kind = HOST_ASK_FORM, .key = out->key, .message = value_str(message), .schema = value_is_dict(schema) ? schema : VALUE_NONE };
     return true;
 }

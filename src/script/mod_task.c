@@ -8,7 +8,8 @@ static const NativeParam await_params[] = { { "id", NATIVE_STRING }, { "timeout_
 enum { TASK_FN = SCRIPT_FN | NATIVE_PLAIN_ERRORS };
 const NativeDef script_task[] = {
     { "task.poll", task_poll, SCRIPT_PARAMS(id), 1, TASK_FN, "The state of a background task, with its result when it has finished." },
-    { "task.await", task_await, SCRIPT_PARAMS(await_params), 1, TASK_FN, "Waits for a background task, at most timeout_ms; then returns the same as task.poll." },
+    { "task.await", task_await, SCRIPT_PARAMS(await_params), 1, TASK_FN,
+        "Waits for a background task, at most timeout_ms; then returns the same as task.poll." },
     { "task.cancel", task_cancel, SCRIPT_PARAMS(id), 1, TASK_FN, "Ends a background task." },
 };
 const size_t script_task_n = sizeof script_task / sizeof *script_task;

@@ -159,6 +159,7 @@ bool parts_read_order(Heap *heap, Value order, Str reasoning, Str text, Value ca
     bool fits = false;
     *out = list_new(heap, 4, err);
     if (!*out) return false;
-    if (value_is_list(order) && !by_order(heap, value_list(order), reasoning, text, value_is_list(calls) ? value_list(calls) : NULL, *out, &fits, err)) return false;
+    if (value_is_list(order) && !by_order(heap, value_list(order), reasoning, text, value_is_list(calls) ? value_list(calls) : NULL, *out,
+        &fits, err)) return false;
     return fits || parts_usual(heap, reasoning, text, calls, out, err);
 }

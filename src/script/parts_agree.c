@@ -26,9 +26,11 @@ static bool check_part(Value part, Str role, uint32_t i, Error *err) {
     if (parts_is(part, "reasoning"))
         return assistant ? has_text(part, "text") || wrong(err, i, "needs a text") : wrong(err, i, "is reasoning, which only an assistant has");
     if (parts_is(part, "call"))
-        return assistant ? (has_text(part, "id") && has_text(part, "name") && has_text(part, "arguments")) || wrong(err, i, "needs an id, a name and arguments as JSON text")
+        return assistant ? (has_text(part, "id") && has_text(part, "name") && has_text(part, "arguments"))
+            || wrong(err, i, "needs an id, a name and arguments as JSON text")
                          : wrong(err, i, "is a call, which only an assistant makes");
-    if (parts_is_media(part)) return !assistant && !system ? check_media(part, i, err) : wrong(err, i, "is an image or file, which only user and tool messages have");
+    if (parts_is_media(part)) return !assistant
+        && !system ? check_media(part, i, err) : wrong(err, i, "is an image or file, which only user and tool messages have");
     return wrong(err, i, "has an unknown type: text, reasoning, call, result, image and file are known");
 }
 
@@ -95,7 +97,8 @@ static bool same_result(const List *parts, Value message) {
 static bool agrees(const List *parts, const List *calls, Value message) {
     Buf text = { 0 };
     text_of(parts, &text);
-    bool same = str_eq(buf_str(&text), value_member_text(message, "content")) && same_calls(calls, value_member(message, "tool_calls")) && same_result(parts, message);
+    bool same = str_eq(buf_str(&text), value_member_text(message, "content")) && same_calls(calls, value_member(message, "tool_calls"))
+        && same_result(parts, message);
     buf_clear(&text);
     return same;
 }
@@ -118,8 +121,10 @@ static Changed what_changed(const List *before, Value message) {
         Value old = before->at[i];
         if (!str_eq(value_member_text(old, "role"), value_member_text(message, "role"))) continue;
         if (equal(value_member(old, "parts"), parts)) return CHANGED_REST;
-        rest = rest || (equal(value_member(old, "content"), value_member(message, "content")) && equal(value_member(old, "tool_calls"), value_member(message, "tool_calls"))
-                        && equal(value_member(old, "tool_call_id"), value_member(message, "tool_call_id")) && equal(value_member(old, "is_error"), value_member(message, "is_error")));
+        rest = rest || (equal(value_member(old, "content"), value_member(message, "content"))
+            && equal(value_member(old, "tool_calls"), value_member(message, "tool_calls"))
+                        && equal(value_member(old, "tool_call_id"), value_member(message, "tool_call_id"))
+                            && equal(value_member(old, "is_error"), value_member(message, "is_error")));
     }
     return rest ? CHANGED_PARTS : CHANGED_BOTH;
 }
@@ -156,7 +161,8 @@ static bool follow_rest(Heap *heap, const List *parts, Dict *d, Error *err) {
 
 static bool has_call(const List *calls, Value part) {
     for (uint32_t i = 0; i < calls->n; i++)
-        if (str_eq(value_member_text(calls->at[i], "id"), value_member_text(part, "id")) && str_eq(value_member_text(calls->at[i], "name"), value_member_text(part, "name"))
+        if (str_eq(value_member_text(calls->at[i], "id"), value_member_text(part, "id"))
+            && str_eq(value_member_text(calls->at[i], "name"), value_member_text(part, "name"))
             && str_eq(value_member_text(calls->at[i], "arguments"), value_member_text(part, "arguments"))) return true;
     return false;
 }
@@ -168,7 +174,8 @@ static bool without_calls(Heap *heap, const List *parts, Value message, List **o
     List *list = list_new(heap, parts->n, err), *left;
     *out = NULL;
     for (uint32_t i = 0; list && i < parts->n; i++)
-        if ((!parts_is(parts->at[i], "call") || has_call(value_is_list(calls) ? value_list(calls) : &none, parts->at[i])) && !list_push(heap, list, parts->at[i], err)) return false;
+        if ((!parts_is(parts->at[i], "call") || has_call(value_is_list(calls) ? value_list(calls) : &none, parts->at[i]))
+            && !list_push(heap, list, parts->at[i], err)) return false;
     if (!list || !calls_of(heap, list, &left, err)) return false;
     if (agrees(list, left, message)) *out = list;
     return true;

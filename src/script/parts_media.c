@@ -22,7 +22,8 @@ static bool check(Str bytes, Str mime, Error *err) {
     bool known = is_pdf(mime);
     size_t most = is_pdf(mime) ? PARTS_FILE_MAX : PARTS_IMAGE_MAX;
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) known = known || str_eq(mime, str_from(images[i]));
-    if (!known) return error_set(err, ERR_VALIDATION, "models take PNG, JPEG, GIF and WebP images and PDFs, not " STR_FMT, STR_ARG(mime.n ? mime : STR("data without a type")));
+    if (!known) return error_set(err, ERR_VALIDATION, "models take PNG, JPEG, GIF and WebP images and PDFs, not " STR_FMT,
+        STR_ARG(mime.n ? mime : STR("data without a type")));
     if (bytes.n == 0) return error_set(err, ERR_VALIDATION, "it is empty");
     const char *found = parts_media_type(bytes);
     if (!found || !str_eq(mime, str_from(found)))

@@ -281,4 +281,3 @@ void store_close(Store *s) {
     free(s->path);
     free(s);
 }
-

@@ -18,7 +18,8 @@ static bool is_used(Store *s, Str id, bool *used, Error *err) {
 
 static bool insert_question(Store *s, const StoreApproval *a, Str id, Error *err) {
     StoreQuery q = store_query(s, SQL_APPROVAL_PUT, "ask", err);
-    return store_end(&q, store_bind(&q, "ssssssssii", id, a->run, a->call, a->tool, a->args, a->args_hash, a->why, a->rule, a->asked_ns ? a->asked_ns : clock_wall_ns(),
+    return store_end(&q, store_bind(&q, "ssssssssii", id, a->run, a->call, a->tool, a->args, a->args_hash, a->why, a->rule,
+        a->asked_ns ? a->asked_ns : clock_wall_ns(),
                                     a->expires_ns) && store_row(&q, &(bool){ 0 }));
 }
 

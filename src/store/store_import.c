@@ -15,7 +15,10 @@
 #include "base/mem.h"
 #include "store/store_private.h"
 
-/* ---- a row of `pages` ---- ¶ Per event: seq and time as signed deltas from the previous event, depth, agent, parent, type, and data: length of the prefix shared with the previous data, then the rest. Integers are LEB128. A name is the number of an earlier name of the page, or 0 followed by its length and bytes; new names are numbered from 1, up to NAMES_MAX. */
+/* ---- a row of `pages` ---- ¶ Per event: seq and time as signed deltas from the previous event, depth, agent,
+ * parent, type, and data: length of the prefix shared with the previous data, then the rest. Integers are LEB128. A
+ * name is the number of an earlier name of the page, or 0 followed by its length and bytes; new names are numbered
+ * from 1, up to NAMES_MAX. */
 
 enum { NAMES_MAX = 100 };
 typedef struct Names { Str at[NAMES_MAX]; size_t n; } Names;
@@ -118,7 +121,8 @@ static bool put_event(void *ctx, const Event *e) {
     Import *im = ctx;
     if (e->seq >= UINT32_MAX) return true;               /* damaged: no run has that many */
     im->ok = find_run(im, e) &&
-             step(&im->put, store_bind(&im->put, "iississ", store_event_id(im->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data));
+             step(&im->put, store_bind(&im->put, "iississ", store_event_id(im->n, e->seq), e->time_ns, e->agent, e->parent,
+                 (int64_t)e->depth, e->type, e->data));
     im->last = e->seq;
     return im->ok;
 }

@@ -56,7 +56,8 @@ bool store_check(Store *s, int64_t *version, Error *err) {
     if (id != APPLICATION_ID && tables)
         return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "set HARNESS_STATE to another file");
     if (*version <= STORE_FORMAT) return true;
-    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one supports %d)", s->path, (long long)*version, STORE_FORMAT);
+    error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one supports %d)", s->path,
+        (long long)*version, STORE_FORMAT);
     return error_hint(err, "update harness, or set HARNESS_STATE to another file");
 }
 

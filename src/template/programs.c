@@ -74,10 +74,12 @@ bool shell_scan_variable_is_safe(Str name) {
         "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAKEFLAGS", "TAR_OPTIONS", "LESSOPEN", "LESSCLOSE", "FPATH", "TERMINFO",
         "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "INPUTRC", "EXECIGNORE", "ZDOTDIR", "FCEDIT", "RSYNC_RSH", "SSH_ASKPASS", "SUDO_ASKPASS",
         "PHPRC", "PHP_INI_SCAN_DIR", "GCONV_PATH", "CLASSPATH", "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "HGRCPATH", "KUBECONFIG", "AWKPATH",
-        "AWKLIBPATH", "MANOPT", "MANROFFOPT", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "TEXINPUTS", "TERMCAP", "R_PROFILE", "R_ENVIRON", "CC", "CXX", "CPP", "LD", "AR",
+        "AWKLIBPATH", "MANOPT", "MANROFFOPT", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "TEXINPUTS", "TERMCAP", "R_PROFILE", "R_ENVIRON", "CC",
+            "CXX", "CPP", "LD", "AR",
         "AS", "FC", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "GOFLAGS", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHEPROG",
     };
-    static const char *const starts[] = { "LD_", "DYLD_", "BASH_", "GIT_", "PYTHON", "npm_config_", "NPM_CONFIG_", "CARGO", "RUST", "PIP_", "ANSIBLE_", "DOCKER_",
+    static const char *const starts[] = { "LD_", "DYLD_", "BASH_", "GIT_", "PYTHON", "npm_config_", "NPM_CONFIG_", "CARGO", "RUST", "PIP_",
+        "ANSIBLE_", "DOCKER_",
                                           "LUA_INIT", "LESS", "PSQL", "OPENSSL_", "DOTNET_", "CORECLR_", "ERL_" };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (str_eq(name, str_from(whole[i]))) return false;
@@ -322,7 +324,8 @@ void shell_scan_program_word(ShellState *s, const ShellWord *w) {
     /* An unquoted expansion may become any number of words, including options. */
     if (w->expands && w->n == 0) { if (c->program->kind != OPTIONS && c->program->kind != MAKE) s->unsure = true; return; }
     if ((c->program->kind == SHELL || c->program->kind == SCRIPT) && !c->has_code && is_stdin(w)) c->from_input = true;
-    if (c->program->kind == SHELL && !options_over && text.n > 1 && text.at[0] == '-' && text.at[1] != '-' && str_find_char(text, 's') > 0) c->from_input = true;
+    if (c->program->kind == SHELL && !options_over && text.n > 1 && text.at[0] == '-' && text.at[1] != '-'
+        && str_find_char(text, 's') > 0) c->from_input = true;
     if (text.n > 0 && (text.at[0] == '-' || (text.at[0] == '+' && c->program->kind == SHELL)) && !options_over) {
         if (!str_eq(text, STR("--"))) finished_option(s, text, w);
         if (str_eq(text, STR("-")) && c->program->kind != OPTIONS && c->program->kind != WRAPPER) finished_operand(s, w);

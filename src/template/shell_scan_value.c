@@ -91,7 +91,8 @@ static bool same_word(const ShellWord *a, const ShellWord *b) {
 static bool same_command(const ShellCommand *a, const ShellCommand *b) {
     return a->program == b->program && a->place == b->place && a->redirect == b->redirect && a->stage == b->stage &&
            a->operands == b->operands && a->dashdash == b->dashdash && a->guess == b->guess && a->in_find == b->in_find &&
-           a->code_next == b->code_next && a->magic == b->magic && a->no_args == b->no_args && a->has_code == b->has_code && a->maybe_code == b->maybe_code && a->keeps == b->keeps &&
+           a->code_next == b->code_next && a->magic == b->magic && a->no_args == b->no_args && a->has_code == b->has_code
+               && a->maybe_code == b->maybe_code && a->keeps == b->keeps &&
            a->from_input == b->from_input && a->by_input == b->by_input;
 }
 

@@ -99,7 +99,9 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     Buf args = { 0 }, shown = { 0 };
     buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
-    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), approval_brief(path) ? STR("part of the system prompt") : STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns, true, false };
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args),
+        approval_brief(path) ? STR("part of the system prompt") : STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns,
+        true, false };
     RunAnswer answer = { 0 };
     bool used = true, ok = run_confirm(p->f.run, &question, h->cancel, &answer, err);
     if (ok && answer.approval.n) ok = store_approval_use(p->f.run->store, buf_str(&answer.approval), &used, err);
@@ -112,5 +114,6 @@ static bool confirm_write(Host *h, Str path, Error *err) {
 
 const HostCalls runtime_host_calls = {
     .call_tool = runtime_meta_call, .list_tools = runtime_meta_list, .register_tool = runtime_meta_tool, .register_hook = runtime_meta_hook,
-    .complete = runtime_host_sample, .ask = runtime_host_ask, .progress = runtime_host_progress, .task = reach_task, .emit = tell_event, .log = tell_log, .program = run_program, .confirm_write = confirm_write,
+    .complete = runtime_host_sample, .ask = runtime_host_ask, .progress = runtime_host_progress, .task = reach_task, .emit = tell_event,
+        .log = tell_log, .program = run_program, .confirm_write = confirm_write,
 };

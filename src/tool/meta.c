@@ -181,7 +181,8 @@ static bool make_tool(Pipe *p, Value definition, Error *err) {
 
 bool runtime_meta_tool(Host *h, Value definition, Error *err) {
     if (runtime_meta_again(h, DEFINITION_TOOL, definition)) return true;
-    return runtime_meta_allowed(h, DEFINITION_TOOL, definition, err) && make_tool(h->call, definition, err) && runtime_meta_made(h, DEFINITION_TOOL, definition, err);
+    return runtime_meta_allowed(h, DEFINITION_TOOL, definition, err) && make_tool(h->call, definition, err)
+        && runtime_meta_made(h, DEFINITION_TOOL, definition, err);
 }
 
 /* A run that registers hooks gets its own list, invisible to other runs. */
@@ -207,7 +208,8 @@ static bool make_hook(Pipe *p, Value definition, Error *err) {
 
 bool runtime_meta_hook(Host *h, Value definition, Error *err) {
     if (runtime_meta_again(h, DEFINITION_HOOK, definition)) return true;
-    return runtime_meta_allowed(h, DEFINITION_HOOK, definition, err) && make_hook(h->call, definition, err) && runtime_meta_made(h, DEFINITION_HOOK, definition, err);
+    return runtime_meta_allowed(h, DEFINITION_HOOK, definition, err) && make_hook(h->call, definition, err)
+        && runtime_meta_made(h, DEFINITION_HOOK, definition, err);
 }
 
 /* ---- restoring definitions of an earlier process of the run ---- */

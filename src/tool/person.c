@@ -90,7 +90,8 @@ static bool hooks_before(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *c
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         if (asks[i].kind != HOST_ASK_SAMPLE) continue;
-        ok = pipe_redact_value(p, asks[i].messages, &asks[i].messages, err) && payload_before(h, &asks[i], &payload, err) && ask_hooks(p, HOOK_COMPLETION_PRE, h, payload, cancel, &out, err);
+        ok = pipe_redact_value(p, asks[i].messages, &asks[i].messages, err) && payload_before(h, &asks[i], &payload, err)
+            && ask_hooks(p, HOOK_COMPLETION_PRE, h, payload, cancel, &out, err);
         Value messages = ok ? member(&out, "messages") : VALUE_GONE;
         if (value_is_list(messages)) ok = value_copy_all_into(heap, messages, &asks[i].messages, err);
     }

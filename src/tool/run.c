@@ -205,7 +205,8 @@ bool run_end(Run *r, RunStatus status, Error *err) {
     task_list_free(r);
     bool ok = emit_ended(r, status, err);
     if (r->store) {
-        StoreRun end = { .id = r->id, .status = str_from(run_status_name(status)), .agent = r->config.agent, .started_ns = r->started_ns, .ended_ns = clock_wall_ns(),
+        StoreRun end = { .id = r->id, .status = str_from(run_status_name(status)), .agent = r->config.agent, .started_ns = r->started_ns,
+            .ended_ns = clock_wall_ns(),
                          .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage, .cost = atomic_load(&r->spend) };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
@@ -295,7 +296,8 @@ static Store *artifact_store(Run *r, size_t bytes, Error *err) {
     if (r->store) return r->store;
     pthread_mutex_lock(&r->lock);
     bool ok = (r->memory || store_open(":memory:", false, &r->memory, err)) &&
-              (bytes <= (size_t)r->rt->limits.artifact_bytes - r->memory_bytes || error_set(err, ERR_LIMIT, "the run's artifacts exceed limits.artifact_bytes"));
+              (bytes <= (size_t)r->rt->limits.artifact_bytes - r->memory_bytes
+                  || error_set(err, ERR_LIMIT, "the run's artifacts exceed limits.artifact_bytes"));
     if (ok) r->memory_bytes += bytes;
     Store *s = ok ? r->memory : NULL;
     pthread_mutex_unlock(&r->lock);

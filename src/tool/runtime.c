@@ -191,7 +191,8 @@ static bool register_project(Runtime *rt, Error *err) {
         ToolEntry e = { .def = *def, .execute = executor(def), .scope = def->agent };
         if (def->kind == TOOL_MCP) continue;              /* registered by mcp/, with its server */
         if (def->kind == TOOL_COMMAND) e.inspect = kind_command_show;
-        if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
+        if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG,
+            "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
         if (!confine_entry(rt, &e, err) || !registry_add(rt->registry, &e, err)) return false;
     }
     if (!tool_resources_register(rt, err)) return false;
@@ -204,11 +205,14 @@ static bool register_project(Runtime *rt, Error *err) {
 static bool load(Runtime *rt, Problems *problems, Error *err) {
     Buf told = { 0 };
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
-    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .fallback = rt->config.fallback, .tools = rt->config.tools, .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
+    ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .fallback = rt->config.fallback, .tools = rt->config.tools,
+        .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
                         .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
     record_places(rt->config.state, &rt->places);
-    RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed, .ask_ctx = rt->config.ask_trust_ctx, .told = &told };
-    bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems) && confine_check(rt->project, problems) && uses_check(rt->project, problems);
+    RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed,
+        .ask_ctx = rt->config.ask_trust_ctx, .told = &told };
+    bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems)
+        && confine_check(rt->project, problems) && uses_check(rt->project, problems);
     Str rest = buf_str(&told), line;
     while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
     buf_clear(&told);

@@ -147,7 +147,8 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over th
 
 /* resolve.c: true if its condition is met in this turn */
 
-/* confirm.c: a question to the user about a call. `why` is the rule that requires it. may_tool, may_keep: whether the answers "this tool" and "always" are offered. */
+/* confirm.c: a question to the user about a call. `why` is the rule that requires it. may_tool, may_keep: whether the
+ * answers "this tool" and "always" are offered. */
 typedef struct RunQuestion {
     EventPlace place;
     Str call_id, tool, args_json, why, shown;

@@ -73,12 +73,15 @@ static void add_sandbox_roots(Runtime *rt, Grants *g, const char *key, const cha
 static void add_server_paths(Runtime *rt, Grants *g, const ServerDef *s) {
     Entry *e;
     for (size_t i = 0; i < s->read_roots.n; i++)
-        add_root(rt, g, s->read_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " read_roots[%zu]", STR_ARG(s->name), i), "lets it read this folder, the target of a link");
+        add_root(rt, g, s->read_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " read_roots[%zu]", STR_ARG(s->name), i),
+            "lets it read this folder, the target of a link");
     for (size_t i = 0; i < s->write_roots.n; i++)
-        add_root(rt, g, s->write_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " write_roots[%zu]", STR_ARG(s->name), i), "lets it write this folder, the target of a link");
+        add_root(rt, g, s->write_roots.at[i], &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " write_roots[%zu]", STR_ARG(s->name), i),
+            "lets it write this folder, the target of a link");
     for (uint32_t i = 0; value_is_dict(s->oauth) && dict_next(value_dict(s->oauth), &i, &e);)
         if (value_is_string(e->value) && str_ends(value_str(e->key), STR("_file")))
-            add_root(rt, g, value_str(e->value), &s->origin, arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
+            add_root(rt, g, value_str(e->value), &s->origin,
+                arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
                      "signs in with this file, the target of a link");
 }
 
@@ -102,7 +105,7 @@ static void add_providers(Runtime *rt, Grants *g) {
         const ModelDef *m = &s->models[i];
         if ((project_model_usual(m) || (!m->base_url.n && !m->api_key_env.n)) && !has_variable(m->headers)) continue;
         grants_add(g, &(Grant){ .kind = GRANT_KIND_NETWORK, .file = m->origin.file, .line = m->origin.line,
-                                .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))), 
+                                .path = str_from(arena_fmt(&rt->arena, "model " STR_FMT, STR_ARG(m->name))),
                                 .value = str_from(arena_fmt(&rt->arena, "\"%s\"", project_provider_name(project_model_provider(m)))),
                                 .words = "uses this provider's protocol with the model's server" });
     }

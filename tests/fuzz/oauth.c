@@ -13,7 +13,8 @@ static void check_challenge(Str text) {
     Str scope;
     OAuthSettings settings = { 0 };
     OAuthSite site = { .metadata = VALUE_GONE };
-    if (oauth_scope_pick(&settings, &site, c.scope, STR(""), &arena, &scope, NULL) && (scope.n > OAUTH_SCOPE_MAX || !oauth_scope_holds(scope, c.scope))) abort();
+    if (oauth_scope_pick(&settings, &site, c.scope, STR(""), &arena, &scope, NULL)
+        && (scope.n > OAUTH_SCOPE_MAX || !oauth_scope_holds(scope, c.scope))) abort();
     arena_clear(&arena);
 }
 

@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     Rules *r = NULL;
     if (rule_list_new(entries, n, &r, &err)) {
-        if (is_host && rule_allows_target(r, &t, &err) && t.is_address) check(rule_allows_address(r, &t, &t.address, &err), "both questions agree on an address");
+        if (is_host && rule_allows_target(r, &t, &err)
+            && t.is_address) check(rule_allows_address(r, &t, &t.address, &err), "both questions agree on an address");
         rule_list_free(r);
     }
     return 0;

@@ -86,7 +86,8 @@ static void command(Str text) {
         { .name = STR("xs"), .required = true, .array = true }, { .name = STR("ob"), .required = true, .object = true },
     };
     static const char *const hostile[] = {
-        "a b", "';touch x;'", "\";id;\"", "$(id)", "`id`", "a\nb", "\\", "'", "\"", "~", "*", "{a,b}", "#", "2", ">f", "&", "\xe4\xbd\xa0$(id)", "-x", "do", "\\\n", "a=b", "\r",
+        "a b", "';touch x;'", "\";id;\"", "$(id)", "`id`", "a\nb", "\\", "'", "\"", "~", "*", "{a,b}", "#", "2", ">f", "&",
+            "\xe4\xbd\xa0$(id)", "-x", "do", "\\\n", "a=b", "\r",
     };
     Template *t = NULL;
     Error err = { 0 };

@@ -28,7 +28,8 @@
 #define CALL(name, ...) want(#name, syscall(SYS_##name, ##__VA_ARGS__))
 
 static void mount_tmpfs(void) { want("mount", mount("none", ".", "tmpfs", 0, NULL)); umount2(".", MNT_DETACH); }
-static void mount_bind(void) { mkdir("d", 0755); want("mount", mount(getenv("OUT"), "d", NULL, MS_BIND, NULL)); show_file("d/secret"); umount2("d", MNT_DETACH); }
+static void mount_bind(void) { mkdir("d", 0755); want("mount",
+    mount(getenv("OUT"), "d", NULL, MS_BIND, NULL)); show_file("d/secret"); umount2("d", MNT_DETACH); }
 static void mount_remount(void) { want("remount", mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND, NULL)); }
 static void mount_propagation(void) { want("share", mount(NULL, "/", NULL, MS_SHARED, NULL)); }
 static void mount_proc(void) { mkdir("p", 0755); want("proc", mount("proc", "p", "proc", 0, NULL)); umount2("p", MNT_DETACH); }

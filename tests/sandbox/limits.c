@@ -100,7 +100,8 @@ static void flags_32(void) { request("FS_IOC32_SETFLAGS", 0x40046602); }
 static void verity_enable(void) { request("FS_IOC_ENABLE_VERITY", 0x40806685); }
 static void verity_read(void) { request("FS_IOC_MEASURE_VERITY", 0xc0046686); request("FS_IOC_READ_VERITY_METADATA", 0xc0286687); }
 static void encryption_policy(void) { request("FS_IOC_SET_ENCRYPTION_POLICY", 0x800c6613); request("FS_IOC_ADD_ENCRYPTION_KEY", 0xc0506617); }
-static void snapshots(void) { request("BTRFS_IOC_SNAP_CREATE", 0x50009401); request("BTRFS_IOC_SUBVOL_CREATE_V2", 0x50009418); request("BTRFS_IOC_SNAP_DESTROY", 0x5000940f); }
+static void snapshots(void) { request("BTRFS_IOC_SNAP_CREATE", 0x50009401); request("BTRFS_IOC_SUBVOL_CREATE_V2",
+    0x50009418); request("BTRFS_IOC_SNAP_DESTROY", 0x5000940f); }
 
 /* ---- core files ---- */
 

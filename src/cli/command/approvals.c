@@ -126,7 +126,8 @@ static bool check_args(const char *args, const Found *f, Error *err) {
     Heap *h = heap_new(0);
     Value v;
     if (!args) return heap_free(h), true;
-    bool ok = json_read(h, str_from(args), &(JsonRead){ .reject_duplicates = true }, &v, err) ? value_is_dict(v) || error_set(err, ERR_VALIDATION, "expected a JSON object") : false;
+    bool ok = json_read(h, str_from(args), &(JsonRead){ .reject_duplicates = true }, &v, err) ? value_is_dict(v)
+        || error_set(err, ERR_VALIDATION, "expected a JSON object") : false;
     heap_free(h);
     if (!ok) return error_wrap(err, "--args");
     if (str_find(buf_str(&f->args), STR("[redacted]")) >= 0) return error_set(err, ERR_VALIDATION, "--args: arguments that held a secret cannot be changed");
@@ -248,7 +249,8 @@ int command_approvals_revoke(Cli *cli) {
     if (!open_store(cli, &p)) return CLI_FAILED;
     runtime_approval_scope(buf_str(&p.root), &scope);
     bool ok = store_note_get(p.store, buf_str(&scope), id, &text, &found, &err);
-    if (ok && !found) ok = error_set(&err, ERR_VALIDATION, "no approval " STR_FMT " is kept", STR_ARG(id)), error_hint(&err, "harness approvals kept lists them");
+    if (ok && !found) ok = error_set(&err, ERR_VALIDATION, "no approval " STR_FMT " is kept", STR_ARG(id)),
+        error_hint(&err, "harness approvals kept lists them");
     ok = ok && store_note_delete(p.store, buf_str(&scope), id, &err);
     if (ok) buf_add_fmt(&cli->out, STR_FMT ": revoked\n", STR_ARG(id));
     buf_clear(&scope);

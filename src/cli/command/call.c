@@ -113,7 +113,8 @@ static void warn_unknown(Calling *c) {
     for (uint32_t i = 0; n < NAMES_MAX && dict_next(value_dict(properties), &i, &entry);) names[n++] = value_str(entry->key);
     if (json_read(h, buf_str(&c->arguments), &(JsonRead){ 0 }, &root, &err) && value_is_dict(root))
         for (uint32_t i = 0; dict_next(value_dict(root), &i, &entry);)
-            if (!dict_find_str(value_dict(properties), value_str(entry->key))) say_unknown(c, e->def.name, value_str(entry->key), str_nearest(value_str(entry->key), names, n));
+            if (!dict_find_str(value_dict(properties), value_str(entry->key))) say_unknown(c, e->def.name, value_str(entry->key),
+                str_nearest(value_str(entry->key), names, n));
     heap_free(h);
 }
 

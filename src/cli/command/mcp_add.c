@@ -129,7 +129,8 @@ static bool verify(Adding *a, bool existed, Error *err) {
     bool ok = report_load(a->cli, false, &p, &problems) && mcp_entry_has(p, a->name);
     if (!ok) {
         Error ignored;
-        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->file.path, problems.n ? problems.at[0].message.at : "it was not found after writing");
+        error_set(err, ERR_CONFIG, "the entry does not fit into %s: %s", a->file.path,
+            problems.n ? problems.at[0].message.at : "it was not found after writing");
         if (existed) (void)mcp_entry_write(a->file.path, buf_str(&a->before), &ignored);
         else (void)unlink(a->file.path);
     }
@@ -165,12 +166,14 @@ static bool stays_local(const Args *args) {
 static bool settle_network(Adding *a, Error *err) {
     const Args *args = &a->cli->args;
     a->network = args_has(args, "--network");
-    if (a->network || args_has(args, "--no-network") || args_value(args, "--url") || !mcp_client_fetches(str_from(args->operands[1])) || stays_local(args)) return true;
+    if (a->network || args_has(args, "--no-network") || args_value(args, "--url") || !mcp_client_fetches(str_from(args->operands[1]))
+        || stays_local(args)) return true;
     const char *program = args->operands[1];
     Terminal *terminal = confirm_terminal_open(a->cli);
     if (terminal) {
         Buf text = { 0 }, answer = { 0 };
-        buf_add_fmt(&text, "harness: %s downloads what it starts, and the sandbox has no network. Give " STR_FMT " the network? [y/N]: ", program, STR_ARG(a->name));
+        buf_add_fmt(&text, "harness: %s downloads what it starts, and the sandbox has no network. Give " STR_FMT " the network? [y/N]: ",
+            program, STR_ARG(a->name));
         bool said = confirm_terminal_question(terminal, buf_str(&text), NULL, &answer);
         Str word = str_trim(buf_str(&answer));
         a->network = said && word.n && (word.at[0] == 'y' || word.at[0] == 'Y');
@@ -247,7 +250,8 @@ static int add(Adding *a, const Project *p) {
     if (!ok) return cli_fail(a->cli, CLI_FAILED, &err);
     ok = mcp_entry_trusted(a->cli, &trusted, &err);
     ok = ok && (existed ? file_read(a->file.path, FILE_MAX, &a->before, &err) : (buf_add(&a->before, STR("---\n---\n")), true));
-    ok = ok && compose(a, &err) && mcp_entry_write(a->file.path, buf_str(&a->after), &err) && verify(a, existed, &err) && (!trusted || mcp_entry_keep_trust(a->cli, &err));
+    ok = ok && compose(a, &err) && mcp_entry_write(a->file.path, buf_str(&a->after), &err) && verify(a, existed, &err)
+        && (!trusted || mcp_entry_keep_trust(a->cli, &err));
     if (!ok) return cli_fail(a->cli, CLI_FAILED, &err);
     Buf *out = &a->cli->out;
     if (a->cli->json) {

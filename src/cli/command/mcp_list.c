@@ -17,7 +17,8 @@ static void add_json(Buf *out, const McpServerFacts *f, bool trusted) {
     json_write_string(out, d->name, false);
     buf_add_fmt(out, ",\"transport\":\"%s\",\"target\":", d->url.n ? "http" : "stdio");
     json_write_string(out, d->url.n ? d->url : d->command, false);
-    buf_add_fmt(out, ",\"state\":\"%s\",\"trusted\":%s,\"tools\":%zu,\"held\":%zu,\"file\":", state_of(f, trusted), trusted ? "true" : "false", f->tools, f->held);
+    buf_add_fmt(out, ",\"state\":\"%s\",\"trusted\":%s,\"tools\":%zu,\"held\":%zu,\"file\":", state_of(f, trusted),
+        trusted ? "true" : "false", f->tools, f->held);
     json_write_string(out, d->origin.file, false);
     buf_add(out, STR(",\"instructions\":"));
     if (f->instructions.n) json_write_string(out, f->instructions, false);

@@ -14,7 +14,8 @@ static bool read_params(Cli *cli, Heap *heap, Value *out, Error *err) {
 
 static bool send_direct(Cli *cli, Str method, Value params, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     McpDirect d = { 0 };
-    bool sent, ok = mcp_direct_open(&d, cli, cli->args.operands[0], cancel, err) && mcp_client_request(d.client, method, params, NULL, cancel, heap, out, &sent, err);
+    bool sent, ok = mcp_direct_open(&d, cli, cli->args.operands[0], cancel, err)
+        && mcp_client_request(d.client, method, params, NULL, cancel, heap, out, &sent, err);
     Buf text = { 0 };
     if (ok && json_write(&text, *out, &(JsonWrite){ 0 }, err)) {
         mcp_direct_redact(&d, &text, err);

@@ -36,7 +36,8 @@ static bool read_files(Running *r, Error *err) {
 static bool attach_files(Running *r, Error *err) {
     for (size_t i = 0; i < r->files.n; i++) {
         const char *slash = strrchr(r->files.at[i].path, '/');
-        if (!session_attach_media(r->session, buf_str(&r->files.at[i].bytes), str_from(slash ? slash + 1 : r->files.at[i].path), err)) return error_wrap(err, "--file");
+        if (!session_attach_media(r->session, buf_str(&r->files.at[i].bytes), str_from(slash ? slash + 1 : r->files.at[i].path),
+            err)) return error_wrap(err, "--file");
     }
     return true;
 }
@@ -89,7 +90,8 @@ static int open_session(Running *r, Str id, bool resume) {
     Cli *cli = r->cli;
     const Args *a = &cli->args;
     Error err = { 0 };
-    AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")), .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
+    AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")),
+        .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
     SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = show_watch(r->show) };
     RunConfig rc = { .id = id, .conversation = !args_has(a, "-p") };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);

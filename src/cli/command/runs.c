@@ -144,7 +144,8 @@ static bool read_age(const char *flag, const char *text, int64_t *ns, Error *err
     char *end;
     long long n = strtoll(text, &end, 10);
     int64_t unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 0;
-    if (end == text || n < 0 || n > 100000 || !unit || end[1]) return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not an age like 90s, 15m, 12h or 7d", flag, text);
+    if (end == text || n < 0 || n > 100000 || !unit
+        || end[1]) return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not an age like 90s, 15m, 12h or 7d", flag, text);
     return *ns = n * unit * 1000000000, true;
 }
 
@@ -158,7 +159,8 @@ static bool read_limit(const char *text, size_t *out, Error *err) {
 static bool read_flags(Cli *cli, Listing *l, Error *err) {
     const char *since = args_value(&cli->args, "--since"), *limit = args_value(&cli->args, "--limit");
     int64_t age = 0;
-    *l = (Listing){ .cli = cli, .all = args_has(&cli->args, "--all"), .status = args_value(&cli->args, "--status"), .search = args_value(&cli->args, "--search"),
+    *l = (Listing){ .cli = cli, .all = args_has(&cli->args, "--all"), .status = args_value(&cli->args, "--status"),
+        .search = args_value(&cli->args, "--search"),
                     .limit = SIZE_MAX, .width = width_of_terminal(1) };
     if ((since && !read_age("--since", since, &age, err)) || (limit && !read_limit(limit, &l->limit, err))) return false;
     if (since) l->since_ns = clock_wall_ns() - age;

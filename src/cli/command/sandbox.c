@@ -76,7 +76,8 @@ static bool are_steady(const Job *j, Error *err) {
     for (size_t i = 0; i < j->write.n; i++) places[i + 1] = j->write.at[i];
     for (size_t i = 0; ok && i < a->n_flags; i++) {
         const char *name = a->flags[i].flag->name;
-        if (strcmp(name, "--read") == 0 || strcmp(name, "--write") == 0) ok = sandbox_root_steady(places, a->flags[i].value, err) || error_wrap(err, "%s", name);
+        if (strcmp(name, "--read") == 0 || strcmp(name, "--write") == 0) ok = sandbox_root_steady(places, a->flags[i].value, err)
+            || error_wrap(err, "%s", name);
     }
     free(places);
     return ok;
@@ -139,7 +140,8 @@ static bool find_protected(Job *j, Buf *told, Error *err) {
     Str workspace = str_from(j->rules.workspace);
     record_configs(&j->places, workspace, &j->arena, &more);
     if (ok) j->rules.protect = protected_paths(&(ProtectedList){ .arena = &j->arena, .project = project, .root = project ? project->root : workspace,
-                                                                 .workspace = workspace, .write_roots = j->rules.write_roots, .more = more.at, .n_more = more.n });
+                                                                 .workspace = workspace, .write_roots = j->rules.write_roots,
+                                                                     .more = more.at, .n_more = more.n });
     VEC_CLEAR(&more);
     project_free(project);
     return ok;
@@ -161,7 +163,8 @@ static bool guard(Job *j, Error *err) {
     const char *folder = find_folder(j, err);
     bool ok = folder && find_protected(j, &told, err);
     RecordSeen seen[RECORD_FOLDERS] = { 0 };
-    RecordWork w = { .places = &j->places, .seen = seen, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace, .paths = j->rules.protect,
+    RecordWork w = { .places = &j->places, .seen = seen, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace,
+        .paths = j->rules.protect,
                      .sandbox = j->sandbox, .told = &told };
     ok = ok && record_begin(&w, &j->mark, &j->protect, NULL, err);
     say_lines(j, SAY_WARNING, buf_str(&told));

@@ -123,7 +123,8 @@ static void run_group(Suite *t, const char *file, Value group) {
     Schema *s = NULL;
     SchemaInput input = { .root = value_member(group, "schema"), .assert_format = t->assert_format, .resolve_ctx = t->remotes,
                           .resolve = t->remotes ? schema_folder_resolve : NULL };
-    if (!schema_compile(&input, &s, &err)) LOG_WRITE(&t->cli->log, LOG_INFO, "%s: " STR_FMT ": %s", file, STR_ARG(text_of(value_member(group, "description"))), err.msg);
+    if (!schema_compile(&input, &s, &err)) LOG_WRITE(&t->cli->log, LOG_INFO, "%s: " STR_FMT ": %s", file,
+        STR_ARG(text_of(value_member(group, "description"))), err.msg);
     for (uint32_t i = 0; value_is_list(tests) && i < value_list(tests)->n; i++) {
         Value test = value_list(tests)->at[i], want = value_member(test, "valid"), data = value_member(test, "data");
         bool known = s && value_is_bool(want) && !value_is_gone(data);

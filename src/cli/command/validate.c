@@ -85,7 +85,8 @@ static void check_script(const Project *p, const ModelDef *m, Problems *problems
     Arena arena = { 0 };
     const char *path = m->script.at[0] == '/' ? arena_str(&arena, m->script).at : arena_fmt(&arena, STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(m->script));
     if (access(path, R_OK) < 0)
-        problems_add(problems, PROBLEM_WARNING, p->settings.file, (Place){ 0, 0 }, (Str){ 0 }, "model.script: " STR_FMT ": %s", STR_ARG(m->script), strerror(errno));
+        problems_add(problems, PROBLEM_WARNING, p->settings.file, (Place){ 0, 0 }, (Str){ 0 }, "model.script: " STR_FMT ": %s",
+            STR_ARG(m->script), strerror(errno));
     arena_clear(&arena);
 }
 
@@ -118,7 +119,8 @@ static void check_programs(const Project *p, Problems *problems) {
                          : arena_fmt(&arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(p->root), STR_ARG(t->folder), STR_ARG(program));
         if (access(path, X_OK) == 0) continue;
         bool missing = errno == ENOENT || errno == ENOTDIR;
-        problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place, missing ? STR("calls fail until it exists") : STR("calls fail until it is executable"),
+        problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place,
+            missing ? STR("calls fail until it exists") : STR("calls fail until it is executable"),
                      "tool \"" STR_FMT "\": program " STR_FMT " %s", STR_ARG(t->name), STR_ARG(program), missing ? "was not found" : "is not executable");
     }
     arena_clear(&arena);

@@ -227,7 +227,8 @@ static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content,
         buf_add(&text, STR(": "));
         say(t, buf_str(&text));
         *answered = read_line(t, cancel, &line);
-        bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err) && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
+        bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err)
+            && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
         buf_clear(&text);
         buf_clear(&line);
         if (!ok) return false;

@@ -61,7 +61,8 @@ static void do_context(Doing *d) {
         return;
     }
     ModelUsage u = session_usage(d->t->session);
-    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in total, estimated\n", (long long)s.system, (long long)s.tools,
+    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in total, estimated\n",
+        (long long)s.system, (long long)s.tools,
                 s.n_tools, (long long)s.messages, s.n_messages, (long long)s.system + (long long)s.tools + (long long)s.messages);
     if (u.input + u.output) buf_add_fmt(&d->out, "used so far: %lld in, %lld out", (long long)u.input, (long long)u.output);
     if (u.priced) buf_add_fmt(&d->out, ", about %.4f USD", u.usd);
@@ -110,7 +111,8 @@ static void add_message(Buf *out, Value m) {
     }
     if (text.n) buf_add_fmt(out, "## %s\n\n" STR_FMT "\n\n", role == ROLE_USER ? "You" : "Agent", STR_ARG(text));
     for (uint32_t i = 0; calls && i < calls->n; i++)
-        buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(value_member_text(calls->at[i], "name")), STR_ARG(value_member_text(calls->at[i], "arguments")));
+        buf_add_fmt(out, "`" STR_FMT "` `" STR_FMT "`\n\n", STR_ARG(value_member_text(calls->at[i], "name")),
+            STR_ARG(value_member_text(calls->at[i], "arguments")));
 }
 
 static bool write_file(const Project *p, const char *path, Str text, Error *err) {

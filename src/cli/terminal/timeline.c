@@ -267,7 +267,8 @@ static void take_approval(Timeline *t, const Event *e, Value data) {
     Str answer = value_member_text(data, "answer"), source = value_member_text(data, "source");
     Item *i = call_of(t, e, data);
     if (str_eq(source, STR("terminal"))) set_verdict(t, i, "asked you: ", answer);
-    else set_verdict(t, i, str_starts(source, STR("--")) || str_eq(source, STR("earlier answer")) || str_eq(source, STR("kept approval")) ? "approved by " : "approved: ", source);
+    else set_verdict(t, i, str_starts(source, STR("--")) || str_eq(source, STR("earlier answer"))
+        || str_eq(source, STR("kept approval")) ? "approved by " : "approved: ", source);
 }
 
 static void take_data(Timeline *t, const Event *e, Value data) {

@@ -182,7 +182,8 @@ static const Key *get_key(ServeJwt *j, Str id, SignatureKind kind, Error *err) {
 static bool check_signature(ServeJwt *j, Str id, SignatureKind kind, Str bytes, Str signature, Error *err) {
     pthread_mutex_lock(&j->lock);
     const Key *k = get_key(j, id, kind, err);
-    bool ok = k && signature_check(&(SignatureKey){ kind, .n = buf_str(&k->n), .e = buf_str(&k->e), .x = buf_str(&k->x), .y = buf_str(&k->y) }, bytes, signature, err);
+    bool ok = k && signature_check(&(SignatureKey){ kind, .n = buf_str(&k->n), .e = buf_str(&k->e), .x = buf_str(&k->x),
+        .y = buf_str(&k->y) }, bytes, signature, err);
     pthread_mutex_unlock(&j->lock);
     return ok;
 }
@@ -223,7 +224,8 @@ static bool check_claims(const ServeJwt *j, Value claims, Error *err) {
     double now = (double)clock_wall_ns() / 1e9;
     Str resource = buf_str(j->config.resource);
     if (!str_eq(value_member_text(claims, "iss"), j->config.issuer)) return error_set(err, ERR_VALIDATION, "the token is of another issuer");
-    if (!holds(value_member(claims, "aud"), resource)) return error_set(err, ERR_VALIDATION, "the token is for another server: its audience is not " STR_FMT, STR_ARG(resource));
+    if (!holds(value_member(claims, "aud"), resource)) return error_set(err, ERR_VALIDATION,
+        "the token is for another server: its audience is not " STR_FMT, STR_ARG(resource));
     if (!(number(value_member(claims, "exp"), 0) + LEEWAY_S > now)) return error_set(err, ERR_VALIDATION, "the token has expired");
     if (number(value_member(claims, "nbf"), 0) - LEEWAY_S > now) return error_set(err, ERR_VALIDATION, "the token is not valid yet");
     return true;

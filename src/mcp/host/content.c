@@ -26,7 +26,8 @@ static void add_block(Buf *out, Value block, McpVersion v) {
     if (d && known(member(d, "type"), v) && json_write(out, block, &(JsonWrite){ 0 }, &err)) return;
     Str what = d && member(d, "uri").n ? member(d, "uri") : d ? member(d, "mimeType") : (Str){ 0 };
     Buf words = { 0 };
-    buf_add_fmt(&words, "(" STR_FMT " " STR_FMT ": this version of the protocol cannot carry it)", STR_ARG(d ? member(d, "type") : STR("content")), STR_ARG(what));
+    buf_add_fmt(&words, "(" STR_FMT " " STR_FMT ": this version of the protocol cannot carry it)",
+        STR_ARG(d ? member(d, "type") : STR("content")), STR_ARG(what));
     add_text(out, buf_str(&words));
     buf_clear(&words);
 }

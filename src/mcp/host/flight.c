@@ -228,7 +228,8 @@ void serve_unpark(McpRequest *q, McpRequest *as) {
     Error err;
     pthread_mutex_lock(&p->lock);
     q->progress = VALUE_GONE;
-    bool ok = value_copy_all_into(q->heap, as->id, &q->id, &err) && (value_is_gone(as->progress) || value_copy_all_into(q->heap, as->progress, &q->progress, &err));
+    bool ok = value_copy_all_into(q->heap, as->id, &q->id, &err)
+        && (value_is_gone(as->progress) || value_copy_all_into(q->heap, as->progress, &q->progress, &err));
     f->listed = ok;
     g->listed = false;
     q->link = as->link;

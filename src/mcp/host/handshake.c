@@ -30,12 +30,14 @@ static bool unsupported(McpRequest *q, Str asked, Error *err) {
     if (!data || !put_versions(q->heap, data, "supported", err) || !dict_put_text(q->heap, data, "requested", asked, err)) return false;
     q->code = MCP_UNSUPPORTED_VERSION;
     q->data = value_from_object(data);
-    return error_set(err, ERR_PROTOCOL, "protocol version \"" STR_FMT "\" is not supported without a handshake: see data.supported", STR_ARG(str_sub(asked, 0, 40)));
+    return error_set(err, ERR_PROTOCOL, "protocol version \"" STR_FMT "\" is not supported without a handshake: see data.supported",
+        STR_ARG(str_sub(asked, 0, 40)));
 }
 
 /* Reads what a stateless request says about its client. */
 static bool prepare_stateless(McpRequest *q, Value version, Error *err) {
-    Value client = value_member(q->meta, META "clientCapabilities"), info = value_member(q->meta, META "clientInfo"), level = value_member(q->meta, META "logLevel");
+    Value client = value_member(q->meta, META "clientCapabilities"), info = value_member(q->meta, META "clientInfo"),
+        level = value_member(q->meta, META "logLevel");
     if (!value_is_string(version)) return error_set(err, ERR_VALIDATION, "params._meta[\"" META "protocolVersion\"] %s",
                                                     value_is_gone(version) ? "is missing" : "must be a string");
     q->version = mcp_version(value_str(version));
@@ -86,7 +88,8 @@ static const struct { const char *method, *text, *text_watched; McpVersion from,
     { "tools/call", "\"logging\":{}", NULL, MCP_2024_11_05, MCP_LATEST },
     { "prompts/list", "\"prompts\":{}", "\"prompts\":{\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
     { "resources/list", "\"resources\":{}", "\"resources\":{\"subscribe\":true,\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
-    { "tasks/get", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{},\"io.modelcontextprotocol/skills\":{\"directoryRead\":true}}", NULL, MCP_2026_07_28, MCP_LATEST },
+    { "tasks/get", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{},\"io.modelcontextprotocol/skills\":{\"directoryRead\":true}}",
+        NULL, MCP_2026_07_28, MCP_LATEST },
     { "tasks/get", "\"tasks\":{\"list\":{},\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}", NULL, MCP_2025_11_25, MCP_2025_11_25 },
     { "tools/list", "\"tools\":{}", "\"tools\":{\"listChanged\":true}", MCP_2024_11_05, MCP_LATEST },
 };

@@ -50,7 +50,8 @@ static void bound(void *ctx, uint16_t port) {
 
 static bool open_auth(Http *h, Cancel *stop, Error *err) {
     const McpHttpConfig *c = h->config;
-    h->auth = serve_auth_new(&(ServeAuthConfig){ .token = c->token, .issuer = c->authorization_server, .resource = &h->resource, .scope = c->scope, .stop = stop }, err);
+    h->auth = serve_auth_new(&(ServeAuthConfig){ .token = c->token, .issuer = c->authorization_server, .resource = &h->resource,
+        .scope = c->scope, .stop = stop }, err);
     return h->auth != NULL;
 }
 

@@ -110,7 +110,8 @@ static Flight *post_other(Http *h, HttpServerRequest *q, const ServeWho *who, co
     Str named = value_member_text(value_member(m->params, "_meta"), META_VERSION);
     if (mcp_stateless(version) || (has_version && version == MCP_NONE)) return post_stateless(h, q, who, m, version);
     if (named.n && !(version != MCP_NONE && mcp_version(named) == version))
-        http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s", has_version ? "names another version than _meta" : "is missing");
+        http_reply_error(h, q, 400, m->id, MCP_HEADER_MISMATCH, "the header MCP-Protocol-Version %s",
+            has_version ? "names another version than _meta" : "is missing");
     else if (m->kind == RPC_REQUEST && str_eq(m->method, STR("initialize"))) return post_initialize(h, q, who, m);
     else http_reply_error(h, q, 400, m->id, RPC_INVALID_REQUEST, "the header Mcp-Session-Id is missing: initialize first and send the id of its response");
     return NULL;

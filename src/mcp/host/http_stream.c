@@ -174,7 +174,8 @@ static void stream_free(McpLink *l) {
 
 HttpStream *http_stream_new(HttpSession *s, McpVersion version, HttpServerRequest *q, bool general) {
     HttpStream *t = mem_zero(1, sizeof *t);
-    *t = (HttpStream){ .link = { .send = stream_send, .free = stream_free, .holders = 2 }, .http = s->http, .session = s, .version = version, .general = general,
+    *t = (HttpStream){ .link = { .send = stream_send, .free = stream_free, .holders = 2 }, .http = s->http, .session = s,
+        .version = version, .general = general,
                        .q = q, .listed = true, .since = clock_mono_ns() };
     t->last = &t->first;
     pthread_mutex_init(&t->lock, NULL);

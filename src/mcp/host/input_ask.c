@@ -197,7 +197,8 @@ void serve_input_response(McpPeer *p, const RpcMessage *m) {
         Error err = { 0 };
         bool ok = m->kind == RPC_RESULT && value_copy_all_into(w->heap, m->result, &ask->answer, &err);
         if (!ok && w->why->kind == ERR_NONE)
-            error_set(w->why, ERR_PROTOCOL, "the client refuses %s: " STR_FMT, input_method(ask->kind), STR_ARG(m->kind == RPC_ERROR ? m->message : str_from(err.msg)));
+            error_set(w->why, ERR_PROTOCOL, "the client refuses %s: " STR_FMT, input_method(ask->kind),
+                STR_ARG(m->kind == RPC_ERROR ? m->message : str_from(err.msg)));
         if (--w->left == 0) wake_up(w);
     }
     pthread_mutex_unlock(&in->lock);

@@ -153,7 +153,8 @@ void mcp_peer_close(McpPeer *p, int64_t grace_ms) {
     if (!p) return;
     peer_drain(p, grace_ms);
     unlist(p);
-    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);     /* before the closes below: tasks of a run use them until the run ends */
+    /* before the closes below: tasks of a run use them until the run ends */
+    for (size_t i = 0; i < PEER_RUNS_MAX && p->runs[i]; i++) end_run(p, p->runs[i]);
     serve_subscribe_close(p);
     serve_input_close(p);
     serve_tasks_close(p);

@@ -92,7 +92,8 @@ static bool add_field(Heap *h, Dict *properties, List *required, const PromptArg
 static bool make_form(Heap *h, const PromptDef *p, const Dict *args, Value *out, Error *err) {
     Dict *schema = dict_new(h, 3, err), *properties = schema ? dict_new(h, 2, err) : NULL, *form = properties ? dict_new(h, 3, err) : NULL;
     List *required = form ? list_new(h, 2, err) : NULL;
-    bool ok = required && dict_put_text(h, schema, "type", STR("object"), err) && dict_put_str(h, schema, STR("properties"), value_from_object(properties), err) &&
+    bool ok = required && dict_put_text(h, schema, "type", STR("object"), err)
+        && dict_put_str(h, schema, STR("properties"), value_from_object(properties), err) &&
               dict_put_str(h, schema, STR("required"), value_from_object(required), err);
     for (size_t i = 0; ok && i < p->n_args; i++)
         if (is_missing(&p->args[i], args)) ok = add_field(h, properties, required, &p->args[i], err);
@@ -109,7 +110,8 @@ static bool ask_for_rest(McpRequest *q, const PromptDef *p, Dict *args, Error *e
     InputAsk ask = { .kind = INPUT_ELICIT, .key = STR("arguments") };
     Entry *e;
     if (!make_form(q->heap, p, args, &ask.params, err) || !serve_input(q, &ask, 1, q->cancel, err)) return false;
-    Value *content = value_is_dict(ask.answer) && str_eq(text_in(ask.answer, "action"), STR("accept")) ? dict_find_str(value_dict(ask.answer), STR("content")) : NULL;
+    Value *content = value_is_dict(ask.answer)
+        && str_eq(text_in(ask.answer, "action"), STR("accept")) ? dict_find_str(value_dict(ask.answer), STR("content")) : NULL;
     for (uint32_t i = 0; content && value_is_dict(*content) && dict_next(value_dict(*content), &i, &e);)
         if (value_is_string(e->value) && !dict_find_str(args, value_str(e->key)) && !dict_put(q->heap, args, e->key, e->value, err)) return false;
     return missing(p, args, err);

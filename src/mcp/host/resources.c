@@ -88,14 +88,16 @@ bool serve_resources_list(McpRequest *q, Error *err) {
 
 /* Stored results are found by links in results, or by this template: a list would change with each call. */
 static const ResourceDef artifacts = { .name = { "artifact", sizeof "artifact" - 1 }, .title = { "Artifact", sizeof "Artifact" - 1 },
-                                       .description = { "The whole of a result that was too large to send at once", sizeof "The whole of a result that was too large to send at once" - 1 } };
+                                       .description = { "The whole of a result that was too large to send at once",
+                                           sizeof "The whole of a result that was too large to send at once" - 1 } };
 
 bool serve_resources_templates(McpRequest *q, Error *err) {
     const Project *p = runtime_project(run_runtime(q->run));
     List *all = list_new(q->heap, p->n_resources + 1, err);
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < p->n_resources; i++)
-        if (p->resources[i].uri_template.n) ok = describe(q, all, "uriTemplate", p->resources[i].uri_template, &p->resources[i], p->resources[i].mime_type, err);
+        if (p->resources[i].uri_template.n) ok = describe(q, all, "uriTemplate", p->resources[i].uri_template, &p->resources[i],
+            p->resources[i].mime_type, err);
     return ok && describe(q, all, "uriTemplate", STR(SERVE_ARTIFACTS), &artifacts, (Str){ 0 }, err) && give_page(q, "resourceTemplates", all, err);
 }
 
@@ -175,7 +177,8 @@ static bool add_blob(Reading *r, Str type, Str blob) {
 
 static bool add_file(Reading *r, Str path, Str type, bool listed) {
     Buf bytes = { 0 };
-    bool ok = tool_resource_file(run_runtime(r->q->run), path, listed, &bytes, r->err) && add_bytes(r, type.n ? type : serve_resources_type(path), buf_str(&bytes));
+    bool ok = tool_resource_file(run_runtime(r->q->run), path, listed, &bytes, r->err)
+        && add_bytes(r, type.n ? type : serve_resources_type(path), buf_str(&bytes));
     buf_clear(&bytes);
     return ok;
 }
@@ -255,7 +258,8 @@ static bool add_artifact(Reading *r) {
     Buf bytes = { 0 };
     uint64_t total;
     if (!run) return error_set(r->err, ERR_VALIDATION, "no such run");
-    bool ok = run_artifact_get(run->run, str_sub(rest, (size_t)slash + 1, rest.n), 0, RPC_MESSAGE_MAX, &bytes, &total, r->err) && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
+    bool ok = run_artifact_get(run->run, str_sub(rest, (size_t)slash + 1, rest.n), 0, RPC_MESSAGE_MAX, &bytes, &total, r->err)
+        && add_bytes(r, (Str){ 0 }, buf_str(&bytes));
     peer_leave_run(r->q->peer, run);
     buf_clear(&bytes);
     return ok;

@@ -72,7 +72,12 @@ bool serve_missing_capability(McpRequest *q, const char *name, Error *err);
 enum { SERVE_PAGE = 1000, SERVE_TTL_MS = 60000 };
 bool serve_page(McpRequest *q, size_t n, size_t *from, size_t *to, Value *next, Error *err);
 
-/* ---- questions to the client (mcp/host/input_ask.c) ---- ¶ A script, a confirmation or a prompt with a missing argument asks; the client answers by elicitation/create, sampling/createMessage or roots/list. Handshake versions: sends a request to the client on q->link, and the thread waits. Stateless versions: responds with input_required and the thread waits, parked, until the client resends the request with the same requestState (unguessable, valid once, for this peer and these params only); nothing is executed twice. Parked calls have a deadline (MCP_PARK_MS) and their number a limit (MCP_PARKED_MAX). */
+/* ---- questions to the client (mcp/host/input_ask.c) ---- ¶ A script, a confirmation or a prompt with a missing
+ * argument asks; the client answers by elicitation/create, sampling/createMessage or roots/list. Handshake versions:
+ * sends a request to the client on q->link, and the thread waits. Stateless versions: responds with input_required
+ * and the thread waits, parked, until the client resends the request with the same requestState (unguessable, valid
+ * once, for this peer and these params only); nothing is executed twice. Parked calls have a deadline (MCP_PARK_MS)
+ * and their number a limit (MCP_PARKED_MAX). */
 typedef enum { INPUT_ELICIT, INPUT_SAMPLE, INPUT_ROOTS } InputKind;
 typedef struct InputAsk {
     InputKind kind;

@@ -151,7 +151,8 @@ bool serve_skills_each(McpRequest *q, bool (*each)(void *ctx, Str uri, Str name,
         Buf uri = { 0 };
         Error why = { 0 };
         add_uri(&uri, all[i].name, STR("SKILL.md"));
-        if (manifest(q, all[i].name, &about, &why)) ok = each(ctx, buf_str(&uri), all[i].name, value_str(*dict_find_str(value_dict(about), STR("description"))), err);
+        if (manifest(q, all[i].name, &about, &why)) ok = each(ctx, buf_str(&uri), all[i].name,
+            value_str(*dict_find_str(value_dict(about), STR("description"))), err);
         else complain(q, &why);
         buf_clear(&uri);
     }

@@ -60,7 +60,8 @@ bool task_record_enter(struct McpTasks *l, McpTask *t, Error *err) {
     bool room = l->n < TASK_RECORDS_MAX && l->bytes <= TASK_BYTES_MAX;
     if (room) t->next = l->first, l->first = t, l->n++;
     pthread_mutex_unlock(&l->lock);
-    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl expires", TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
+    return room || error_set(err, ERR_LIMIT, "too many tasks (limit %d, or %d MiB of results): they are kept until their ttl expires",
+        TASK_RECORDS_MAX, TASK_BYTES_MAX >> 20);
 }
 
 void serve_tasks_close(McpPeer *p) {

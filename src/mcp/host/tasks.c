@@ -18,7 +18,8 @@ bool serve_tasks_missing(McpRequest *q, Error *err) {
     Error bad;
     Value data;
     q->code = MCP_MISSING_CAPABILITY;
-    if (json_read(q->heap, STR("{\"requiredCapabilities\":{\"extensions\":{\"" SERVE_TASKS_EXTENSION "\":{}}}}"), &(JsonRead){ 0 }, &data, &bad)) q->data = data;
+    if (json_read(q->heap, STR("{\"requiredCapabilities\":{\"extensions\":{\"" SERVE_TASKS_EXTENSION "\":{}}}}"), &(JsonRead){ 0 }, &data,
+        &bad)) q->data = data;
     return error_set(err, ERR_PROTOCOL, "this needs the client's capability extensions[\"" SERVE_TASKS_EXTENSION "\"], which it has not declared");
 }
 

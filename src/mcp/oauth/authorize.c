@@ -23,9 +23,11 @@ static bool check_issuer(const OAuthSite *site, Str query, Arena *arena, Error *
     Str iss = STR("");
     int there = oauth_form_get(query, "iss", arena, &iss);
     if (there == 0 && !oauth_json_flag(site->metadata, "authorization_response_iss_parameter_supported")) return true;
-    if (there == 0) return error_set(err, ERR_POLICY, "the response of %s lacks the issuer (iss) that it announced: rejected", target_quote(site->issuer, ours));
+    if (there == 0) return error_set(err, ERR_POLICY, "the response of %s lacks the issuer (iss) that it announced: rejected",
+        target_quote(site->issuer, ours));
     return (there == 1 && str_eq(iss, site->issuer))
-           || error_set(err, ERR_POLICY, "the response comes from \"%s\" and not from %s: rejected", target_quote(iss, shown), target_quote(site->issuer, ours));
+           || error_set(err, ERR_POLICY, "the response comes from \"%s\" and not from %s: rejected", target_quote(iss, shown),
+               target_quote(site->issuer, ours));
 }
 
 static bool take_code(const OAuthSite *site, Str query, Arena *arena, Str *code, Error *err) {
@@ -78,7 +80,8 @@ static OAuthListener *open_listener(OAuthClient *client, Error *err) {
     return l;
 }
 
-static bool visit(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str scope, OAuthListener *l, Arena *arena, Visit *v, Error *err) {
+static bool visit(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str scope, OAuthListener *l,
+    Arena *arena, Visit *v, Error *err) {
     Buf url = { 0 };
     Str query;
     int64_t patience = a->config.patience_ms ? a->config.patience_ms : PATIENCE_MS;
@@ -111,7 +114,8 @@ bool oauth_authorize(OAuth *a, const OAuthFetch *f, const OAuthSite *site, OAuth
     if (!a->config.open)
         return error_set(err, ERR_POLICY, "the user must authorize this at %s, and no user is present: run `harness mcp tools` in a terminal first, or set a "
                          "grant that needs no user (oauth.grant)", target_quote(site->issuer, shown));
-    if (!site->authorization_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no authorization_endpoint", target_quote(site->issuer, shown));
+    if (!site->authorization_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no authorization_endpoint",
+        target_quote(site->issuer, shown));
     if (!value_is_gone(site->metadata) && !oauth_json_lists(site->metadata, "code_challenge_methods_supported", STR("S256")))
         return error_set(err, ERR_POLICY, "the authorization server %s does not support PKCE with S256, without which a code can be stolen: rejected",
                          target_quote(site->issuer, shown));

@@ -18,7 +18,8 @@ static bool read_key(OAuth *a, Error *err) {
     a->key = jwt_key_read(s->private_key, err);
     if (!a->key) return error_wrap(err, "oauth.private_key");
     return !s->key_algorithm.n || str_eq(s->key_algorithm, str_from(jwt_key_algorithm(a->key)))
-           || error_set(err, ERR_CONFIG, "oauth.key_algorithm is " STR_FMT ", but the private key is for %s", STR_ARG(s->key_algorithm), jwt_key_algorithm(a->key));
+           || error_set(err, ERR_CONFIG, "oauth.key_algorithm is " STR_FMT ", but the private key is for %s", STR_ARG(s->key_algorithm),
+               jwt_key_algorithm(a->key));
 }
 
 OAuth *oauth_new(const OAuthConfig *config, Error *err) {
@@ -203,7 +204,8 @@ void oauth_nonce(OAuth *a, Str dpop_nonce) {
 
 static bool prepare_dpop(OAuth *a, const OAuthSite *site, Error *err) {
     if (!a->settings.dpop && !site->wants_dpop) return true;
-    if (oauth_json_has(site->metadata, "dpop_signing_alg_values_supported") && !oauth_json_lists(site->metadata, "dpop_signing_alg_values_supported", STR("ES256")))
+    if (oauth_json_has(site->metadata, "dpop_signing_alg_values_supported")
+        && !oauth_json_lists(site->metadata, "dpop_signing_alg_values_supported", STR("ES256")))
         return error_set(err, ERR_POLICY, "tokens must be bound to a key (DPoP), but the authorization server does not accept ES256 proofs");
     JwtKey *key = a->dpop ? NULL : jwt_key_new(err);
     if (!a->dpop && !key) return false;

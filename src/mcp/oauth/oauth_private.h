@@ -48,7 +48,8 @@ typedef struct OAuthFetch {
     bool local;                          /* the MCP server is local, so it may refer to local servers; a remote one must
                                           * not */
 } OAuthFetch;
-bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);     /* true if this URL may be requested; else ERR_POLICY or ERR_VALIDATION */
+/* true if this URL may be requested; else ERR_POLICY or ERR_VALIDATION */
+bool oauth_fetch_allowed(const OAuthFetch *f, Str url, const char *what, Error *err);
 bool oauth_fetch_get(const OAuthFetch *f, Str url, OAuthAnswer *out, Error *err);
 bool oauth_fetch_post(const OAuthFetch *f, Str url, Str type, Str body, const ClientHeader *headers, size_t n, OAuthAnswer *out, Error *err);
 bool oauth_json_flag(Value json, const char *key);
@@ -105,7 +106,8 @@ void oauth_token_clear(OAuthToken *t);
  * (cleared by the caller). */
 bool oauth_token_request(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Buf *form, Str scope, OAuthToken *out,
                          Error *err);
-bool oauth_token_refresh(OAuth *a, const OAuthFetch *f, const OAuthToken *old, OAuthToken *out, bool *gone, Error *err);  /* *gone: the refresh token is no longer valid */
+/* *gone: the refresh token is no longer valid */
+bool oauth_token_refresh(OAuth *a, const OAuthFetch *f, const OAuthToken *old, OAuthToken *out, bool *gone, Error *err);
 bool oauth_token_by_credentials(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str scope, OAuthToken *out, Error *err);
 bool oauth_token_by_assertion(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str scope, OAuthToken *out, Error *err);
 bool oauth_token_by_enterprise(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str scope, OAuthToken *out, Error *err);

@@ -69,7 +69,8 @@ static bool add_client(OAuth *a, const OAuthClient *client, Str issuer, Buf *for
 
 /* True if the server's text repeats a secret of the form or its beginning; such a text is not shown. */
 static bool repeats(Str text, Str form, Str client_secret) {
-    static const char *const secrets[] = { "token", "code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token" };
+    static const char *const secrets[] = { "token", "code", "code_verifier", "refresh_token", "client_secret", "client_assertion",
+        "assertion", "subject_token" };
     Arena arena = { 0 };
     Str value = client_secret;
     bool found = value.n && str_find(text, str_sub(value, 0, SHOWN_MAX)) >= 0;
@@ -163,7 +164,8 @@ static void remember(const OAuthSite *site, const OAuthClient *client, Str scope
     t->auth = keep(client->auth);
 }
 
-static bool ask(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Buf *form, bool dpop, OAuthToken *out, bool *gone, Error *err) {
+static bool ask(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Buf *form, bool dpop, OAuthToken *out,
+    bool *gone, Error *err) {
     char shown[TARGET_QUOTE_SIZE];
     if (!site->token_endpoint.n) return error_set(err, ERR_PROTOCOL, "the authorization server %s has no token_endpoint", target_quote(site->issuer, shown));
     OAuthAnswer answer;
@@ -185,7 +187,8 @@ bool oauth_token_request(OAuth *a, const OAuthFetch *f, const OAuthSite *site, c
 }
 
 bool oauth_token_refresh(OAuth *a, const OAuthFetch *f, const OAuthToken *old, OAuthToken *out, bool *gone, Error *err) {
-    OAuthSite site = { .resource = str_from(old->resource), .issuer = str_from(old->issuer), .token_endpoint = str_from(old->endpoint), .metadata = VALUE_GONE };
+    OAuthSite site = { .resource = str_from(old->resource), .issuer = str_from(old->issuer), .token_endpoint = str_from(old->endpoint),
+        .metadata = VALUE_GONE };
     OAuthClient client = { .id = str_from(old->client_id), .secret = str_from(old->client_secret), .auth = str_from(old->auth) };
     Buf form = { 0 };
     *gone = false;
@@ -210,7 +213,8 @@ bool oauth_token_by_credentials(OAuth *a, const OAuthFetch *f, const OAuthSite *
     return ok;
 }
 
-static bool bearer_grant(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str assertion, Str scope, OAuthToken *out, Error *err) {
+static bool bearer_grant(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OAuthClient *client, Str assertion, Str scope,
+    OAuthToken *out, Error *err) {
     Buf form = { 0 };
     oauth_form_add(&form, "grant_type", STR("urn:ietf:params:oauth:grant-type:jwt-bearer"));
     oauth_form_add(&form, "assertion", assertion);
@@ -257,7 +261,8 @@ static bool idp_endpoint(OAuth *a, const OAuthFetch *f, Arena *arena, Str *out, 
 static bool exchange(OAuth *a, const OAuthFetch *f, const OAuthSite *site, Str scope, Arena *arena, Str *grant, Error *err) {
     const OAuthSettings *s = &a->settings;
     Str endpoint, id_token;
-    if (!idp_endpoint(a, f, arena, &endpoint, err) || !current(a, s->idp_id_token, s->idp_id_token_file, "idp_id_token_file", arena, &id_token, err)) return false;
+    if (!idp_endpoint(a, f, arena, &endpoint, err)
+        || !current(a, s->idp_id_token, s->idp_id_token_file, "idp_id_token_file", arena, &id_token, err)) return false;
     Buf form = { 0 };
     OAuthAnswer answer;
     oauth_form_add(&form, "grant_type", STR("urn:ietf:params:oauth:grant-type:token-exchange"));

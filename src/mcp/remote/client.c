@@ -32,7 +32,8 @@ static void add_cause(const McpClient *c, Error *err) {
     if (err->kind == ERR_TIMEOUT && (d->network || !mcp_client_fetches(d->command)))
         error_hint(err, "is it an MCP server? A server answers JSON-RPC on its standard output");
     if (!d->network && mcp_client_fetches(d->command))
-        error_hint(err, "the sandbox has no network and " STR_FMT " needs it: write network: true below " STR_FMT ": in mcp_servers", STR_ARG(program), STR_ARG(d->name));
+        error_hint(err, "the sandbox has no network and " STR_FMT " needs it: write network: true below " STR_FMT ": in mcp_servers",
+            STR_ARG(program), STR_ARG(d->name));
 }
 
 bool mcp_client_fetches(Str command) {
@@ -264,7 +265,8 @@ bool client_gathered(const McpClient *c, const Heap *heap, size_t before, Error 
 }
 
 bool client_error(const McpClient *c, Str message, int64_t code, Error *err) {
-    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": " STR_FMT " (%lld)", STR_ARG(c->config.server->name), STR_ARG(str_sub(message, 0, 600)), (long long)code);
+    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": " STR_FMT " (%lld)", STR_ARG(c->config.server->name),
+        STR_ARG(str_sub(message, 0, 600)), (long long)code);
 }
 
 bool client_answer_all(McpClient *c, void *caller, Value asked, Heap *heap, Cancel *cancel, Value *out, Error *err) {

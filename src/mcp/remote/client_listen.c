@@ -20,7 +20,8 @@ static void *listen_on(void *arg) {
         Value params;
         RpcMessage m;
         Error err = { 0 };
-        bool sent = false, ok = make_params(h, &params, &err) && client_exchange(c, STR("subscriptions/listen"), params, NULL, c->stop, h, &m, &sent, NULL, &err);
+        bool sent = false, ok = make_params(h, &params, &err)
+            && client_exchange(c, STR("subscriptions/listen"), params, NULL, c->stop, h, &m, &sent, NULL, &err);
         bool refused = ok && m.kind == RPC_ERROR;
         heap_free(h);
         client_listen_heard(c);

@@ -110,7 +110,8 @@ static void tell_end(McpClient *c, Stdio *s) {
     cancel_free(soon);
     while (poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 0) > 0 && read_errors(c, s)) {}
     log_line(c, s);
-    if (ended && sandbox_process_limit(s->process)) error_set(&err, ERR_IO, "server " STR_FMT " ended: %s", STR_ARG(c->config.server->name), sandbox_process_limit(s->process));
+    if (ended && sandbox_process_limit(s->process)) error_set(&err, ERR_IO, "server " STR_FMT " ended: %s", STR_ARG(c->config.server->name),
+        sandbox_process_limit(s->process));
     else if (ended) error_set(&err, ERR_IO, "server " STR_FMT " exited with status %d", STR_ARG(c->config.server->name), code);
     else error_set(&err, ERR_IO, "server " STR_FMT " closed its stdout", STR_ARG(c->config.server->name));
     add_last(s, &err);

@@ -20,7 +20,8 @@ void client_warn(McpClient *c, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT " %s", STR_ARG(c->config.server->name), n == WARNINGS_MAX ? "sent more of this kind, which is not shown" : text);
+    LOG_WRITE(c->config.log, LOG_WARN, "server " STR_FMT " %s", STR_ARG(c->config.server->name),
+        n == WARNINGS_MAX ? "sent more of this kind, which is not shown" : text);
 }
 
 static void wake(Pending *p) {
@@ -110,7 +111,8 @@ static void answer_question(void *arg) {
     else rpc_write_error(&text, q->message.id, code, str_from(err.msg), VALUE_GONE);
     ClientMessage m = { .text = buf_str(&text), .arguments = VALUE_GONE };
     /* The server may not read; the wait ends with the request that this one belongs to. */
-    if (!c->transport->send(c, &m, cancel, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s", STR_ARG(c->config.server->name), err.msg);
+    if (!c->transport->send(c, &m, cancel, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s",
+        STR_ARG(c->config.server->name), err.msg);
     buf_clear(&text);
     drop(q);
 }
@@ -124,7 +126,8 @@ static Pending *owner(McpClient *c, Pending *of) {
 /* Takes ownership of the heap if true. */
 static bool take_question(McpClient *c, Heap *heap, const RpcMessage *m, Pending *of) {
     Error err;
-    if (mcp_stateless(c->version)) return client_warn(c, "sent the request " STR_FMT ", which this protocol version does not have", STR_ARG(str_sub(m->method, 0, 80))), false;
+    if (mcp_stateless(c->version)) return client_warn(c, "sent the request " STR_FMT ", which this protocol version does not have",
+        STR_ARG(str_sub(m->method, 0, 80))), false;
     pthread_mutex_lock(&c->lock);
     bool room = c->questions < QUESTIONS_MAX && !cancel_fired(c->stop);
     Pending *p = owner(c, of);

@@ -33,7 +33,8 @@ static bool update_task(McpClient *c, void *caller, Value id, Value task, Heap *
     bool sent = false;
     Dict *d = dict_new(heap, 2, err);
     return d && client_answer_all(c, caller, value_member(task, "inputRequests"), heap, cancel, &answers, err) && dict_put_str(heap, d, STR("taskId"), id, err)
-           && dict_put_str(heap, d, STR("inputResponses"), answers, err) && plain(c, STR("tasks/update"), value_from_object(d), caller, cancel, heap, &out, &sent, err);
+           && dict_put_str(heap, d, STR("inputResponses"), answers, err)
+               && plain(c, STR("tasks/update"), value_from_object(d), caller, cancel, heap, &out, &sent, err);
 }
 
 static bool is_over(Value task) {
@@ -46,7 +47,8 @@ static bool take_result(McpClient *c, Value task, Heap *heap, Value *out, Error 
     Value result = value_member(task, "result"), error = value_member(task, "error");
     if (value_is_dict(result)) return value_copy_all_into(heap, result, out, err);
     if (value_is_dict(error)) return client_error(c, value_member_text(error, "message"), 0, err);
-    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(value_member_text(task, "status")));
+    return error_set(err, ERR_PROTOCOL, "server " STR_FMT ": the task is " STR_FMT, STR_ARG(c->config.server->name),
+        STR_ARG(value_member_text(task, "status")));
 }
 
 /* Stateless versions return the result in tasks/get; 2025-11-25 by tasks/result, which also waits while the server asks

@@ -54,7 +54,8 @@ static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) 
         bool ok = client_exchange(c, STR("server/discover"), VALUE_GONE, NULL, soon, h, &m, &sent, &status, &why);
         cancel_free(soon);
         if (!ok) {
-            bool silent = why.kind == ERR_TIMEOUT && cancel_check(cancel, NULL), spoke = status >= 400 && status < 500 && status != 401 && status != 403 && status != 429;
+            bool silent = why.kind == ERR_TIMEOUT && cancel_check(cancel, NULL), spoke = status >= 400 && status < 500 && status != 401
+                && status != 403 && status != 429;
             if (!silent && !spoke) *err = why, found = FOUND_FAILED;
             break;
         }
@@ -124,7 +125,8 @@ bool client_negotiate(McpClient *c, Cancel *cancel, Error *err) {
     if (c->config.version != MCP_NONE && !mcp_stateless(c->config.version)) return handshake(c, c->config.version, cancel, err);
     Found found = probe(c, cancel, &older, err);
     if (found == FOUND_OLDER && c->config.version != MCP_NONE)
-        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " does not support " STR_FMT, STR_ARG(c->config.server->name), STR_ARG(mcp_version_date(c->config.version)));
+        return error_set(err, ERR_PROTOCOL, "server " STR_FMT " does not support " STR_FMT, STR_ARG(c->config.server->name),
+            STR_ARG(mcp_version_date(c->config.version)));
     if (found == FOUND_STATELESS) client_listen_start(c, cancel);
     return found == FOUND_STATELESS || (found == FOUND_OLDER && handshake(c, older, cancel, err));
 }

@@ -90,7 +90,8 @@ static bool sample(void *ctx, void *caller, Value params, Heap *heap, Value *out
     if (!content || !d || !make_request(params, heap, &request, err) || !h->calls->complete(h, request, heap, &text, err)) return false;
     if (!dict_put_text(heap, content, "type", STR("text"), err) || !dict_put_str(heap, content, STR("text"), text, err)
         || !dict_put_text(heap, d, "role", STR("assistant"), err) || !dict_put_str(heap, d, STR("content"), value_from_object(content), err)
-        || !dict_put_text(heap, d, "model", model_name(runtime_project(s->all->rt)), err) || !dict_put_text(heap, d, "stopReason", STR("endTurn"), err)) return false;
+        || !dict_put_text(heap, d, "model", model_name(runtime_project(s->all->rt)), err)
+            || !dict_put_text(heap, d, "stopReason", STR("endTurn"), err)) return false;
     return *out = value_from_object(d), true;
 }
 

@@ -59,7 +59,8 @@ static bool browse(void *ctx, Str url, Error *err) {
 static OAuthConfig oauth_config(Remote *s, Error *why) {
     Runtime *rt = s->all->rt;
     Store *store = runtime_store(rt, why);
-    return (OAuthConfig){ .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt), .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
+    return (OAuthConfig){ .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt),
+        .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
                           .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
 }
 
@@ -167,7 +168,8 @@ static bool open_link(Remote *s, Cancel *cancel, RemoteLink **out, Error *err) {
 static void close_link(Remote *s, RemoteLink *l) {
     Error err = { 0 };
     mcp_client_close(l->client);
-    if (l->guarded && !runtime_verify(s->all->rt, &err)) LOG_WRITE(runtime_log(s->all->rt), LOG_ERROR, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
+    if (l->guarded && !runtime_verify(s->all->rt, &err)) LOG_WRITE(runtime_log(s->all->rt), LOG_ERROR, "server " STR_FMT ": %s",
+        STR_ARG(s->def->name), err.msg);
     if (l->guarded) runtime_unguard(s->all->rt);
     free(l);
 }

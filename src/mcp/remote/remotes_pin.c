@@ -112,7 +112,8 @@ void remotes_note_failure(Remote *s, Str message) {
     Buf text = { 0 };
     if (!store || (!message.n && !s->failed.n)) return;
     buf_add_fmt(&text, "%s " STR_FMT, s->hash, STR_ARG(message));
-    bool ok = message.n ? store_note_put(store, SCOPE, key_of(s, "failed", &key), buf_str(&text), &err) : store_note_delete(store, SCOPE, key_of(s, "failed", &key), &err);
+    bool ok = message.n ? store_note_put(store, SCOPE, key_of(s, "failed", &key), buf_str(&text), &err)
+        : store_note_delete(store, SCOPE, key_of(s, "failed", &key), &err);
     if (!ok) LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": %s", STR_ARG(s->def->name), err.msg);
     s->failed = message.n ? arena_str(&s->arena, message) : STR("");
     buf_clear(&text);

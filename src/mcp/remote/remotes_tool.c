@@ -135,7 +135,8 @@ static bool trusted_safety(RemoteTool *t, Value tool, ToolDef *def, Error *err) 
 static bool make_schemas(RemoteTool *t, ToolDef *def, Error *err) {
     if (!value_is_dict(def->parameters)) return error_set(err, ERR_PROTOCOL, "it has no inputSchema");
     if (!schema_compile(&(SchemaInput){ .root = def->parameters }, &t->input, err)) return error_wrap(err, "inputSchema");
-    if (value_is_dict(def->output_schema) && !schema_compile(&(SchemaInput){ .root = def->output_schema }, &t->output, err)) return error_wrap(err, "outputSchema");
+    if (value_is_dict(def->output_schema) && !schema_compile(&(SchemaInput){ .root = def->output_schema }, &t->output,
+        err)) return error_wrap(err, "outputSchema");
     def->schema = t->input;
     def->output = t->output;
     return true;
@@ -224,7 +225,8 @@ static void enter(Remote *s, RemoteTool *t) {
 RemoteTool *remotes_add_pinned(Remote *s, Value tool, Str text, bool gone) {
     Str name = value_member_text(tool, "name");
     RemoteTool *t = remotes_tool(s, name);                 /* a face was added before */
-    const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name) ? "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :" : NULL;
+    const char *wrong = t ? NULL : s->tools.n >= TOOLS_MAX ? "the server has too many" : !name_ok(name)
+        ? "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . / :" : NULL;
     if (wrong) return warn(s, name, wrong), NULL;
     if (!t) t = add(s, name);
     t->pin = arena_str(&s->arena, text);
@@ -236,7 +238,8 @@ RemoteTool *remotes_add_pinned(Remote *s, Value tool, Str text, bool gone) {
 
 bool remotes_add_face(Remote *s, McpRemotes *m, const ToolDef *def, Error *err) {
     ToolEntry e = { .def = *def, .execute = s ? remotes_call : remotes_call_nowhere, .scope = def->agent };
-    if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
+    if (!safety_of(def, &m->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG,
+        "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
     if (!s) return registry_add(runtime_registry(m->rt), &e, err);
     if (!s->def->url.n) e.safety.process = true;
     if (e.def.timeout_ms < 0) e.def.timeout_ms = s->def->timeout_ms;
@@ -261,7 +264,8 @@ void remotes_set_changed(RemoteTool *t, Str text) {
 static void hold(Remote *s, RemoteTool *t, Str text) {
     bool differs = !str_eq(t->pin, text);
     if (differs && t->changed.n == 0)
-        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "server " STR_FMT ": tool \"" STR_FMT "\" changed since you approved it; to review it, run: harness mcp approve " STR_FMT,
+        LOG_WRITE(runtime_log(s->all->rt), LOG_WARN,
+            "server " STR_FMT ": tool \"" STR_FMT "\" changed since you approved it; to review it, run: harness mcp approve " STR_FMT,
                   STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
     if (!differs) remotes_set_changed(t, (Str){ 0 });
     else if (!str_eq(t->changed, text)) remotes_set_changed(t, text);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 static void walk_expr(Resolver *r, Expr *e);
 static void walk_function(Resolver *r, AstFunction *fn);
 static void walk_body(Resolver *r, const AstBody *body);
@@ -307,7 +306,8 @@ static void check_load_name(Resolver *r, const AstLoadName *name) {
 }
 
 static void walk_load(Resolver *r, const Stmt *s) {
-    if (!r->options->allow_load) resolve_error(r, s->pos, "Starlark scripts have no load; define the function in this script, or call another tool with meta.call_tool");
+    if (!r->options->allow_load) resolve_error(r, s->pos,
+        "Starlark scripts have no load; define the function in this script, or call another tool with meta.call_tool");
     else if (!at_toplevel(r)) resolve_error(r, s->pos, "load statement within a function");
     else if (r->loops > 0) resolve_error(r, s->pos, "load statement within a loop");
     else if (r->ifs > 0) resolve_error(r, s->pos, "load statement within a conditional");

@@ -32,7 +32,8 @@ static bool check_depth(Vm *vm, const Code *code, Error *err) {
     if (vm->config.allow_recursion) return true;
     for (size_t i = vm->frames.n; i-- > 0;)              /* compare code, not values: another closure of it is recursion too */
         if (vm->frames.at[i].code == code)
-            return error_set(err, ERR_SCRIPT, "function " STR_FMT " called recursively (Starlark has no recursion; use a loop)", STR_ARG(string_str(code->name)));
+            return error_set(err, ERR_SCRIPT, "function " STR_FMT " called recursively (Starlark has no recursion; use a loop)",
+                STR_ARG(string_str(code->name)));
     return true;
 }
 

@@ -92,7 +92,8 @@ static bool not_found(Str text, const EditText *edit, Error *err) {
             add_shown(&shown, lines.at[at + i]);
         }
         if (n > SHOWN_LINES) buf_add(&shown, STR("\n…"));
-        if (n > 1) error_set(err, ERR_VALIDATION, "old_string was not found; the nearest text is at lines %zu-%zu:" STR_FMT, at + 1, at + n, STR_ARG(buf_str(&shown)));
+        if (n > 1) error_set(err, ERR_VALIDATION, "old_string was not found; the nearest text is at lines %zu-%zu:" STR_FMT, at + 1, at + n,
+            STR_ARG(buf_str(&shown)));
         else error_set(err, ERR_VALIDATION, "old_string was not found; the nearest text is at line %zu:" STR_FMT, at + 1, STR_ARG(buf_str(&shown)));
     }
     if (memmem(text.at, text.n, "\r\n", 2) && str_find(edit->old_string, STR("\r\n")) < 0 && str_find_char(edit->old_string, '\n') >= 0)

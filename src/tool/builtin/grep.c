@@ -213,7 +213,8 @@ static bool start_is_file(Grep *g, bool *out, Error *err) {
 static bool search_start(Grep *g, Error *err) {
     Str start = g->in->start;
     const char *slash = memrchr(start.at, '/', start.n);
-    char *folder = slash ? mem_dup(start.at, (size_t)(slash - start.at)) : mem_dup(".", 1), *name = str_dup(slash ? str_sub(start, (size_t)(slash - start.at) + 1, start.n) : start);
+    char *folder = slash ? mem_dup(start.at, (size_t)(slash - start.at)) : mem_dup(".", 1),
+        *name = str_dup(slash ? str_sub(start, (size_t)(slash - start.at) + 1, start.n) : start);
     int dir = walk_open_folder(g->in->root, folder);
     bool ok = dir >= 0 || error_set(err, ERR_IO, "%s: %m", folder);
     if (ok) {

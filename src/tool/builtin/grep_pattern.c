@@ -34,7 +34,9 @@ size_t grep_pattern_literal(const GrepPattern *p, Str text, size_t from) {
     return SIZE_MAX;
 }
 
-/* ---- parsing the pattern ---- ¶ One pass that knows the common syntax only. It looks for text that every match contains: on the top level, outside of groups and alternatives, without a quantifier. Unknown syntax makes the pattern `odd`: no conclusion is drawn, and each line is searched separately. */
+/* ---- parsing the pattern ---- ¶ One pass that knows the common syntax only. It looks for text that every match
+ * contains: on the top level, outside of groups and alternatives, without a quantifier. Unknown syntax makes the
+ * pattern `odd`: no conclusion is drawn, and each line is searched separately. */
 
 typedef struct {
     Str s;

@@ -199,7 +199,8 @@ static void judge_rule(Guard *g, const Rule *r, const ShellCommand *c) {
     if (operand && !in_list(r->operands, operand->text)) return;
     if (*r->exempt && has_one_of(c, str_from(r->exempt), r->values)) return;
     if (has_all(c, r->needed, r->values)) guard_raise(g, r->verdict, "%s", r->reason);
-    else if (strchr(r->needed, '-') && has_unknown_option(c)) guard_raise(g, GUARD_CONFIRM, "an option of " STR_FMT " cannot be known before it runs", STR_ARG(c->program));
+    else if (strchr(r->needed, '-') && has_unknown_option(c)) guard_raise(g, GUARD_CONFIRM,
+        "an option of " STR_FMT " cannot be known before it runs", STR_ARG(c->program));
 }
 
 static void judge_target(Guard *g, const Target *t, const ShellWord *w, size_t from) {
@@ -273,7 +274,8 @@ static void judge_unknown(Guard *g, const ShellCommand *c) {
         guard_raise(g, GUARD_CONFIRM, "a command word cannot be known before it runs: " STR_FMT, STR_ARG(str_sub(c->words[0].text, 0, 80)));
     if (c->runs == SHELL_RUNS_UNKNOWN) {
         bool shell = str_ends(c->program, STR("sh"));
-        guard_raise(g, GUARD_CONFIRM, "what %s" STR_FMT " reads and runs cannot be known before", shell ? "a shell" : "", STR_ARG(shell ? STR("") : c->program));
+        guard_raise(g, GUARD_CONFIRM, "what %s" STR_FMT " reads and runs cannot be known before", shell ? "a shell" : "",
+            STR_ARG(shell ? STR("") : c->program));
     }
 }
 

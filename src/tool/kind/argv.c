@@ -40,7 +40,8 @@ static bool take_failure(ToolCallFrame *f, const SandboxResult *r, Error *err) {
     Value v;
     Error bad;
     f->is_error = true;
-    if (!r->timed_out && !sandbox_result_limit(r) && json_read(f->heap, text, &(JsonRead){ 0 }, &v, &bad) && value_is_dict(v) && dict_find_str(value_dict(v), STR("error"))) {
+    if (!r->timed_out && !sandbox_result_limit(r) && json_read(f->heap, text, &(JsonRead){ 0 }, &v, &bad) && value_is_dict(v)
+        && dict_find_str(value_dict(v), STR("error"))) {
         f->value = v;
         return true;
     }

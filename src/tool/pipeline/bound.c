@@ -68,7 +68,8 @@ static void text_of_content(Pipe *p) {
         if (p->kept.text.n) buf_add_char(&p->kept.text, '\n');
         Error why = { 0 };
         if (text && value_is_string(*text)) buf_add(&p->kept.text, value_str(*text));
-        else if (parts_block_refused(l->at[i], &why)) buf_add_fmt(&p->kept.text, "[" STR_FMT " that models do not get: %s]", STR_ARG(value_member_text(l->at[i], "type")), why.msg);
+        else if (parts_block_refused(l->at[i], &why)) buf_add_fmt(&p->kept.text, "[" STR_FMT " that models do not get: %s]",
+            STR_ARG(value_member_text(l->at[i], "type")), why.msg);
         else if (type && value_is_string(*type)) buf_add_fmt(&p->kept.text, "[" STR_FMT "]", STR_ARG(value_str(*type)));
     }
 }

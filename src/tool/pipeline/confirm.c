@@ -100,7 +100,8 @@ static void ask_person(Asked *a, Cancel *cancel) {
     if (str_eq(a->q->why, STR("confirm: true"))) buf_add(&reason, STR("marked "));
     run_escape(&reason, a->q->why);
     if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
-    ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep && a->r->store, &a->reason };
+    ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep
+        && a->r->store, &a->reason };
     int64_t since = run_wait_start(a->cancel);
     if (!person->apart) pthread_mutex_lock(&rt->asking);
     /* While this call waited for its turn, the user may have allowed the whole tool for another call. */

@@ -183,7 +183,8 @@ static void fail_attempt(Pipe *p, const Error *err) {
     bool stopped = err->kind == ERR_TIMEOUT || err->kind == ERR_CANCELLED;
     r->timed_out = err->kind == ERR_TIMEOUT && !cancel_expired(p->f.cancel);     /* the tool's timeout, not the run's */
     ResultClass cls = r->timed_out || p->f.retryable || err->kind == ERR_IO ? RESULT_RETRYABLE : stopped ? RESULT_FATAL : RESULT_REPAIRABLE;
-    pipe_fail(p, STEP_EXECUTE, str_from(error_kind_name(err->kind)), cls, str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
+    pipe_fail(p, STEP_EXECUTE, str_from(error_kind_name(err->kind)), cls,
+        str_from(err->hint[0] ? arena_fmt(&p->kept.arena, "%s (%s)", err->msg, err->hint) : err->msg));
 }
 
 static void take_value(Pipe *p) {

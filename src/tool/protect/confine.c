@@ -66,7 +66,8 @@ static bool resolve(const char *workspace, Str written, char real[PATH_MAX], Err
 static bool check_one(const ToolDef *def, const Safety *s, const char *workspace, const Limits *limits, Error *err) {
     char real[PATH_MAX];
     if (s->process && limits->sandbox.mode == SANDBOX_OFF)
-        return error_set(err, ERR_CONFIG, "it cannot be enforced with sandbox.mode: off, because a tool of kind %s can start programs", tool_kind_name(def->kind));
+        return error_set(err, ERR_CONFIG, "it cannot be enforced with sandbox.mode: off, because a tool of kind %s can start programs",
+            tool_kind_name(def->kind));
     return resolve(workspace, s->workspace_root, real, err);
 }
 
@@ -131,7 +132,8 @@ bool confine_call(Pipe *p) {
     const ToolRoot *caller = p->f.call->root, *own = e->root, *root = caller ? caller : own;
     if (caller && out_of_reach(e))
         return pipe_refuse(p, STEP_POLICY, STR("workspace_root"), REPAIR_REFUSED,
-                           "tool \"" STR_FMT "\" cannot be confined to " STR_FMT ", the workspace_root of its caller", STR_ARG(e->def.name), STR_ARG(caller->path));
+                           "tool \"" STR_FMT "\" cannot be confined to " STR_FMT ", the workspace_root of its caller", STR_ARG(e->def.name),
+                               STR_ARG(caller->path));
     if (caller && own && is_below(own->path, caller->path)) root = own;
     else if (caller && own && !is_below(caller->path, own->path))
         return pipe_refuse(p, STEP_POLICY, STR("workspace_root"), REPAIR_REFUSED,

@@ -30,7 +30,8 @@ const char *const *protected_programs(ProtectedList *l);                /* only 
 void protected_add(ProtectedList *l, const char *path);
 const char *protected_path(ProtectedList *l, Str base, Str path);       /* absolute, normal */
 bool protected_is_sign(const char *name);                               /* the name is "*" or "?", which would match more than that file */
-bool protected_writable(const ProtectedList *l, const char *path);      /* true if a call could write it: it is inside the project, the workspace or a write root */
+/* true if a call could write it: it is inside the project, the workspace or a write root */
+bool protected_writable(const ProtectedList *l, const char *path);
 void protected_words(ProtectedList *l, Str folder, Str text);           /* every file of the workspace that a word of a shell text names */
 void protected_git(ProtectedList *l, Str folder);                       /* protected_git.c: protects the repository whose top is `folder`, or that
                                                                          * could be created there */

@@ -171,7 +171,8 @@ void protected_git_below(ProtectedList *l, Str folder) {
     int left = BELOW_MAX;
     DIR *d = opendir(top);
     for (struct dirent *e; d && left > 0 && (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0 || protected_is_sign(e->d_name) || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)) continue;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0 || protected_is_sign(e->d_name)
+            || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)) continue;
         const char *path = join(l, top, e->d_name);
         if (kind_of(join(l, path, ".git")) == '-' && !is_bare(l, path)) continue;
         protected_git(l, str_from(path));

@@ -259,7 +259,8 @@ static bool look_before_work(const RecordWork *w, const Mark *own, View *view, E
         if (!w->places->at[i] || !record_is_ours(w->places, i)) continue;
         bool settled = changed_at(w->places->at[i], &changed);
         if (seen->none && seen->changed.tv_sec == changed.tv_sec && seen->changed.tv_nsec == changed.tv_nsec) continue;
-        MarkLook l = { .folder = w->places->at[i], .root = w->root, .workspace = w->workspace, .own = own, .purpose = MARK_BEGIN, .view = view, .told = w->told, .found = &found };
+        MarkLook l = { .folder = w->places->at[i], .root = w->root, .workspace = w->workspace, .own = own, .purpose = MARK_BEGIN,
+            .view = view, .told = w->told, .found = &found };
         if (!mark_look(&l, err)) return false;
         *seen = (RecordSeen){ settled && found == 0, changed };
     }

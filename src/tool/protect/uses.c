@@ -157,7 +157,8 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool slash = str_find_char(piece, '/') >= 0;
     for (size_t i = 0; i < u->folders.n; i++) {
         there |= take_path(u, protected_path(u->l, u->folders.at[i], piece), role);
-        const char *written = piece.at[0] == '/' ? arena_fmt(u->l->arena, STR_FMT, STR_ARG(piece)) : arena_fmt(u->l->arena, STR_FMT "/" STR_FMT, STR_ARG(u->folders.at[i]), STR_ARG(piece));
+        const char *written = piece.at[0] == '/' ? arena_fmt(u->l->arena, STR_FMT, STR_ARG(piece))
+            : arena_fmt(u->l->arena, STR_FMT "/" STR_FMT, STR_ARG(u->folders.at[i]), STR_ARG(piece));
         if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* after a link, .. leads to another folder */
             there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
     }
@@ -191,7 +192,8 @@ static void take_dotted(Use *u, const ShellWord *w) {
         if (*c == '.') *c = '/';
     for (size_t f = 0; path && f < u->folders.n; f++) {
         Str folder = u->folders.at[f];
-        const char *at = protected_path(u->l, folder, str_from(path)), *file = arena_fmt(u->l->arena, "%s.py", at), *init = arena_fmt(u->l->arena, "%s/__init__.py", at);
+        const char *at = protected_path(u->l, folder, str_from(path)), *file = arena_fmt(u->l->arena, "%s.py", at),
+            *init = arena_fmt(u->l->arena, "%s/__init__.py", at);
         if ((stat(file, &st) != 0 && stat(init, &st) != 0) || !take_module(u, folder, module)) continue;
         if (is_open(u, folder) && protected_writable(u->l, folder.at))
             doubt(u, w, "the module comes from the working folder, and tools can write there", "keep the package in a folder of its own and work there");
@@ -302,7 +304,8 @@ static bool is_program(const ShellCommand *c, const char *const *names, size_t n
 
 static bool is_cd(const ShellCommand *c) { return IS_PROGRAM(c, "cd", "pushd", "chdir"); }
 
-typedef struct Reading { const ShellCommand *c; Role *role; const UsesRow *row; bool listed, dashes, has_code, text_next; size_t operands; Str program; } Reading;
+typedef struct Reading { const ShellCommand *c; Role *role; const UsesRow *row; bool listed, dashes, has_code,
+    text_next; size_t operands; Str program; } Reading;
 
 /* The role of an option's value. */
 static Role value_role(const Reading *r, Str name, UsesOption option) {
@@ -311,7 +314,8 @@ static Role value_role(const Reading *r, Str name, UsesOption option) {
     bool module = uses_is_python(r->program) && name.n > 1 && name.at[name.n - 1] == 'm' && name.at[1] != '-';
     if (module || str_eq(name, STR("--module"))) return ROLE_MODULE;
     bool letter = name.n > 1 && name.at[1] != '-' && strchr("ceEprB", name.at[name.n - 1]);
-    bool word = str_eq(name, STR("--eval")) || str_eq(name, STR("--print")) || str_eq(name, STR("--run")) || str_eq(name, STR("--command")) || str_eq(name, STR("--call"));
+    bool word = str_eq(name, STR("--eval")) || str_eq(name, STR("--print")) || str_eq(name, STR("--run")) || str_eq(name, STR("--command"))
+        || str_eq(name, STR("--call"));
     if (!letter && !word) return ROLE_CODE;
     return uses_is_language(r->program) ? ROLE_INLINE : ROLE_CODE;
 }
@@ -410,13 +414,18 @@ static void look_python(Use *u, const ShellCommand *c, const Role *role) {
  * workspace itself only the names below. */
 static void look_implied(Use *u, const ShellCommand *c) {
     static const struct { const char *program, *names[4]; } rows[] = {
-        { "make", { "GNUmakefile", "makefile", "Makefile" } }, { "gmake", { "GNUmakefile", "makefile", "Makefile" } }, { "just", { "justfile", "Justfile", ".justfile" } },
-        { "rake", { "Rakefile", "rakefile" } }, { "task", { "Taskfile.yml", "Taskfile.yaml" } }, { "npm", { ".npmrc" } }, { "npx", { ".npmrc" } }, { "yarn", { ".yarnrc.yml", ".yarnrc" } },
-        { "pnpm", { ".npmrc", ".pnpmfile.cjs" } }, { "pnpx", { ".npmrc", ".pnpmfile.cjs" } }, { "bun", { "bunfig.toml" } }, { "bunx", { "bunfig.toml" } }, { "deno", { "deno.json", "deno.jsonc" } },
-        { "uv", { "uv.toml" } }, { "uvx", { "uv.toml" } }, { "cargo", { ".cargo/config.toml", ".cargo/config" } }, { "bundle", { ".bundle/config" } }, { "mise", { "mise.toml", ".mise.toml" } },
+        { "make", { "GNUmakefile", "makefile", "Makefile" } }, { "gmake", { "GNUmakefile", "makefile", "Makefile" } },
+            { "just", { "justfile", "Justfile", ".justfile" } },
+        { "rake", { "Rakefile", "rakefile" } }, { "task", { "Taskfile.yml", "Taskfile.yaml" } }, { "npm", { ".npmrc" } },
+            { "npx", { ".npmrc" } }, { "yarn", { ".yarnrc.yml", ".yarnrc" } },
+        { "pnpm", { ".npmrc", ".pnpmfile.cjs" } }, { "pnpx", { ".npmrc", ".pnpmfile.cjs" } }, { "bun", { "bunfig.toml" } },
+            { "bunx", { "bunfig.toml" } }, { "deno", { "deno.json", "deno.jsonc" } },
+        { "uv", { "uv.toml" } }, { "uvx", { "uv.toml" } }, { "cargo", { ".cargo/config.toml", ".cargo/config" } },
+            { "bundle", { ".bundle/config" } }, { "mise", { "mise.toml", ".mise.toml" } },
         { "direnv", { ".envrc" } }, { "poetry", { "poetry.toml" } }, { "pipenv", { 0 } }, { "go", { 0 } }, { "mvn", { ".mvn" } }, { "gradle", { 0 } },
     };
-    bool script = c->operand < c->words_n && (str_starts(c->words[c->operand].text, STR("run")) || shell_word_is(&c->words[c->operand], "start") || shell_word_is(&c->words[c->operand], "test"));
+    bool script = c->operand < c->words_n && (str_starts(c->words[c->operand].text, STR("run"))
+        || shell_word_is(&c->words[c->operand], "start") || shell_word_is(&c->words[c->operand], "test"));
     bool package = script && IS_PROGRAM(c, "npm", "yarn", "pnpm", "bun");
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         if (!str_eq(c->program, str_from(rows[k].program))) continue;
@@ -577,7 +586,8 @@ static void find_folders(Use *u, const ShellCommands *list) {
                 ptrdiff_t equals = w->text.n && w->text.at[0] == '-' ? str_find_char(w->text, '=') : -1;
                 if (role[k] != ROLE_FOLDER || !w->exact) continue;
                 more |= add_folder(u, w, equals > 0 ? str_sub(w->text, (size_t)equals + 1, w->text.n) : w->text);
-                for (size_t s = 2; w->text.at[0] == '-' && equals < 0 && s < w->text.n && s < CLUSTER_MAX; s++) more |= add_folder(u, w, str_sub(w->text, s, w->text.n));
+                for (size_t s = 2; w->text.at[0] == '-' && equals < 0 && s < w->text.n
+                    && s < CLUSTER_MAX; s++) more |= add_folder(u, w, str_sub(w->text, s, w->text.n));
             }
         }
     }
@@ -620,7 +630,8 @@ void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *fou
     for (size_t i = 0; i < list.n; i++) look_command(&u, &list, i);
     if (by == USES_HOOK) take_rest(&u, &list);
     if (list.problem) {
-        doubt(&u, NULL, arena_fmt(l->arena, "it cannot be read as shell text: %s", list.problem), "put it into a script in a folder of its own and name that script");
+        doubt(&u, NULL, arena_fmt(l->arena, "it cannot be read as shell text: %s", list.problem),
+            "put it into a script in a folder of its own and name that script");
         take_pieces(&u, text, ROLE_DATA);
     }
     VEC_CLEAR(&u.folders);

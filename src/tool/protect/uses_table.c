@@ -75,14 +75,16 @@ UsesOption uses_row_option(const UsesRow *row, Str word, size_t *inside) {
 bool uses_is_python(Str program) { return str_starts(program, STR("python")) || str_starts(program, STR("pypy")); }
 
 bool uses_is_language(Str program) {
-    static const char *const names[] = { "python", "pypy", "node", "nodejs", "perl", "ruby", "php", "lua", "luajit", "deno", "bun", "julia", "Rscript", "elixir", "guile", "tclsh" };
+    static const char *const names[] = { "python", "pypy", "node", "nodejs", "perl", "ruby", "php", "lua", "luajit", "deno", "bun", "julia",
+        "Rscript", "elixir", "guile", "tclsh" };
     Str name = without_version(program);
     return AMONG(name, names);
 }
 
 bool uses_names_folder(Str program, Str option) {
     static const char *const not_work[] = { "git", "tar", "grep", "rg", "egrep", "fgrep", "diff", "curl", "ssh" };
-    static const char *const names[] = { "-C", "--directory", "--project", "--prefix", "--cwd", "--chdir", "--dir", "--app-dir", "--rootdir", "--root", "--working-directory",
+    static const char *const names[] = { "-C", "--directory", "--project", "--prefix", "--cwd", "--chdir", "--dir", "--app-dir",
+        "--rootdir", "--root", "--working-directory",
                                          "--workdir", "--wd", "--cd", "--project-directory", "--manifest-path", "--chroot" };
     static const char *const packages[] = { "npx", "npm", "pnpm", "pnpx", "bunx", "yarn" };
     if (AMONG(program, packages) && (str_eq(option, STR("-p")) || str_eq(option, STR("--package")))) return true;
@@ -91,8 +93,10 @@ bool uses_names_folder(Str program, Str option) {
 
 /* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
 bool uses_loader_variable(Str name) {
-    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
-                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS" };
+    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS",
+        "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
+                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8",
+                                            "PYTHONHASHSEED", "PYTHONWARNINGS" };
     return !AMONG(name, text) && !template_variable_is_safe(name);
 }
 
@@ -102,8 +106,10 @@ bool uses_writes(Str program) {
 }
 
 bool uses_looks_like_code(const char *path, unsigned mode) {
-    static const char *const ends[] = { "py", "pyc", "pyz", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rb", "pl", "pm", "sh", "bash", "zsh", "fish", "lua", "php", "jar",
-                                        "class", "dll", "so", "wasm", "go", "rs", "r", "jl", "ex", "exs", "tcl", "groovy", "kts", "clj", "awk", "sed", "jq", "mk", "cfg", "toml" };
+    static const char *const ends[] = { "py", "pyc", "pyz", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rb", "pl", "pm", "sh",
+        "bash", "zsh", "fish", "lua", "php", "jar",
+                                        "class", "dll", "so", "wasm", "go", "rs", "r", "jl", "ex", "exs", "tcl", "groovy", "kts", "clj",
+                                            "awk", "sed", "jq", "mk", "cfg", "toml" };
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     return (mode & 0111) || (dot && AMONG(str_from(dot + 1), ends));
 }

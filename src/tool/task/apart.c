@@ -76,7 +76,6 @@ static bool seek(void *ctx, const StoreRun *run) {
     return false;
 }
 
-
 /* Checks the lease first, so that the row read afterwards is final if the process has ended. */
 static bool read_row(Store *store, Str run, Str id, Buf *status, Buf *result, Error *err) {
     Seeking s = { .run = run };

@@ -18,7 +18,8 @@ static Value call(Heap *h) {
 }
 
 static Value message(Heap *h, char letter, size_t length) {
-    static const char *const roles[] = { ['S'] = "system", ['U'] = "user", ['A'] = "assistant", ['C'] = "assistant", ['P'] = "assistant", ['T'] = "tool", ['B'] = "tool" };
+    static const char *const roles[] = { ['S'] = "system", ['U'] = "user", ['A'] = "assistant", ['C'] = "assistant", ['P'] = "assistant",
+        ['T'] = "tool", ['B'] = "tool" };
     Dict *d = dict_new(h, 4, NULL);
     Buf text = { 0 };
     for (size_t i = 0; i < length; i++) buf_add_char(&text, 'x');
@@ -134,7 +135,8 @@ static void test_cuts(void **state) {
             ContextReport report;
             assert_true(context_fit(h, VALUE_GONE, &history, limits[l], 0, &now, &report, NULL));
             bool same = before && now->n > before->n;
-            for (uint32_t i = 0; same && i < before->n; i++) same = value_same(before->at[i], now->at[i]) || dict_find_str(value_dict(now->at[i]), STR("artifact"));
+            for (uint32_t i = 0; same && i < before->n; i++) same = value_same(before->at[i], now->at[i])
+                || dict_find_str(value_dict(now->at[i]), STR("artifact"));
             cuts += before && !same;
             if (limits[l].max_history) assert_true(now->n <= 40);
             else assert_true(report.tokens <= 4000);

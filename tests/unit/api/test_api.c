@@ -461,7 +461,8 @@ static void message_parts(void **state) {
     Harness *h = open_it(hear_parts, NULL, &heard);
     HarnessResult *r = harness_call(h, "delegate", "{\"agent\":\"kid\",\"task\":\"go\"}", NULL);
     assert_true(harness_result_ok(r));
-    assert_non_null(strstr(harness_result_value(r), "[\\\"text\\\",\\\"text\\\",\\\"reasoning\\\",\\\"text\\\",\\\"call\\\",\\\"text\\\",\\\"result\\\",\\\"image\\\"]"));
+    assert_non_null(strstr(harness_result_value(r),
+        "[\\\"text\\\",\\\"text\\\",\\\"reasoning\\\",\\\"text\\\",\\\"call\\\",\\\"text\\\",\\\"result\\\",\\\"image\\\"]"));
     harness_result_free(r);
     const char *order = "\"parts\":[{\"type\":\"reasoning\",\"bytes\":3},{\"type\":\"text\",\"bytes\":1},{\"type\":\"call\",\"id\":\"call_1\"},{\"type\":\"text\",\"bytes\":1}]";
     assert_int_equal(strncmp(heard.order, order, strlen(order)), 0);
@@ -474,7 +475,8 @@ static void message_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing), cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
+        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing),
+            cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
         cmocka_unit_test(calls_inside), cmocka_unit_test(cancelling), cmocka_unit_test(events_and_runs), cmocka_unit_test(many_threads),
         cmocka_unit_test(message_parts),             /* last: it changes the project */
     };

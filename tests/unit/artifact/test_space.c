@@ -206,8 +206,10 @@ static const struct { const char *json, *expected; } manifest_cases[] = {
     { "{\"tools\":[1]}", "space.manifest.json:1:11: tools[0]: expected map, got int\n" },
     { "{\"tools\":[{}]}", "space.manifest.json:1:11: tools[0].id is required\nspace.manifest.json:1:11: tools[0].name is required\n"
                          "space.manifest.json:1:11: tools[0].command is required\n" },
-    { "{\"tools\":[{\"id\":\"a\",\"name\":\"A\",\"command\":\"x\",\"timeout\":\"5\"}]}", "space.manifest.json:1:46: tools[0].timeout: expected number, got string\n" },
-    { "{\"tools\":[{\"id\":\"a\",\"name\":\"A\",\"command\":\"x\",\"parameters\":{}}]}", "space.manifest.json:1:46: tools[0].parameters: expected list, got map\n" },
+    { "{\"tools\":[{\"id\":\"a\",\"name\":\"A\",\"command\":\"x\",\"timeout\":\"5\"}]}",
+        "space.manifest.json:1:46: tools[0].timeout: expected number, got string\n" },
+    { "{\"tools\":[{\"id\":\"a\",\"name\":\"A\",\"command\":\"x\",\"parameters\":{}}]}",
+        "space.manifest.json:1:46: tools[0].parameters: expected list, got map\n" },
     { "{\"tools\":[{\"id\":\"a\",\"name\":\"A\",\"mcp\":true,\"server\":\"s\"}]}", "" },
 };
 
@@ -263,7 +265,8 @@ static const struct { const char *json, *expected; } hook_cases[] = {
     { HOOK("\"type\":1,\"command\":\"x\""), "agent/hooks/h.json:1:21: hooks[0].type: expected string, got int\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\" \""), "agent/hooks/h.json:1:39: hook \"h\": command must not be empty or contain NUL\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":[\"x\"]"), "agent/hooks/h.json:1:39: hooks[0].command: expected string, got list\n" },
-    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"tools\":\"bash\""), "agent/hooks/h.json:1:53: hooks[0].tools: expected list, got string (write [one, two], or one item per line after \"- \")\n" },
+    { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"tools\":\"bash\""),
+        "agent/hooks/h.json:1:53: hooks[0].tools: expected list, got string (write [one, two], or one item per line after \"- \")\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"blocking\":1"), "agent/hooks/h.json:1:53: hooks[0].blocking: expected bool, got int\n" },
     { HOOK("\"type\":\"pre_tool\",\"command\":\"x\",\"when\":1"), "agent/hooks/h.json:1:53: hooks[0]: unknown key \"when\"\n" },
     { "{\"hooks\":[{\"id\":\"a b\",\"type\":\"pre_tool\",\"command\":\"x\"}]}",

@@ -14,7 +14,8 @@ static const char rsa_signature[] =
         "18ed47356d55977b6ec5910861172d149cca73d48291c9e15de5be2b53c24f2f40ce4aa901b619b39e1c419557a70209d698353a8e3f1a398cee7de8"
         "c0026f73365f0c94cdd394db3f6375f6df3c6edc076b0ee55d5ae351a59b5ed4dc6d0851420ade5dc19cdadebd7cc5fec6a7348a308d5b97fa546cdd"
         "5dd274847a0bc216ad23d6f3bedd6f87";
-static const char x[] = "84d1502473496fc22388458e77d7b1fdc0af8af91718be98718aaa9b04d4b52f", y[] = "90f08a1c598b6537f74fd1e6f300d80ea0cee28905cc77ce3f7c51f1fc75b4d2";
+static const char x[] = "84d1502473496fc22388458e77d7b1fdc0af8af91718be98718aaa9b04d4b52f",
+    y[] = "90f08a1c598b6537f74fd1e6f300d80ea0cee28905cc77ce3f7c51f1fc75b4d2";
 static const char ec_signature[] =
         "48928c04ad3101fa80dd15d5cfe011ef38daaefb6701f5a04fe665038cd835e26b3c74bba0dd54d964ceef9c808cb1ce4b694c287ed9b467219c9770"
         "45716953";
@@ -34,7 +35,8 @@ static void signatures(void **state) {
     char n[256], rs[256], kx[32], ky[32], es[64];
     SignatureKey rsa = { SIGNATURE_RS256, .n = unhex(modulus, n), .e = { "\1\0\1", 3 } }, ec = { SIGNATURE_ES256, .x = unhex(x, kx), .y = unhex(y, ky) };
     Str rsa_good = unhex(rsa_signature, rs), ec_good = unhex(ec_signature, es), text = STR("signed text");
-    const SignatureKey small = { SIGNATURE_RS256, .n = { n, 128 }, .e = rsa.e }, no_point = { SIGNATURE_ES256, .x = ec.y, .y = ec.x }, empty_rsa = { .kind = SIGNATURE_RS256 }, empty_ec = { .kind = SIGNATURE_ES256 };
+    const SignatureKey small = { SIGNATURE_RS256, .n = { n, 128 }, .e = rsa.e }, no_point = { SIGNATURE_ES256, .x = ec.y, .y = ec.x },
+        empty_rsa = { .kind = SIGNATURE_RS256 }, empty_ec = { .kind = SIGNATURE_ES256 };
     const struct { const SignatureKey *key; Str text, signature; bool ok; } table[] = {
         { &rsa, text, rsa_good, true }, { &ec, text, ec_good, true },
         { &rsa, STR("other text"), rsa_good, false }, { &ec, STR("other text"), ec_good, false },

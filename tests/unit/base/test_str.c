@@ -21,7 +21,8 @@ static void finds_and_cuts(void **state) {
     Str s = STR("hello, hello");
     assert_true(str_starts(s, STR("hell")) && str_starts(s, STR("")) && !str_starts(STR("he"), STR("hel")));
     const Str list[] = { STR("a"), STR(""), STR("bc") };
-    assert_true(str_among(STR("bc"), list, 3) && str_among(STR(""), list, 3) && !str_among(STR("b"), list, 3) && !str_among(STR("bc"), list, 2) && !str_among(s, NULL, 0));
+    assert_true(str_among(STR("bc"), list, 3) && str_among(STR(""), list, 3) && !str_among(STR("b"), list, 3)
+        && !str_among(STR("bc"), list, 2) && !str_among(s, NULL, 0));
     assert_true(str_ends(s, STR("llo")) && str_ends(s, STR("")) && !str_ends(STR("lo"), STR("llo")));
     assert_int_equal(str_find(s, STR("llo")), 2);
     assert_int_equal(str_find(s, STR("xyz")), -1);

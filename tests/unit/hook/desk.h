@@ -94,7 +94,8 @@ static inline void desk_add(Desk *k, const DeskHook *h) {
 
 static inline void desk_trace(void *ctx, const HookTrace *t) {
     Desk *k = ctx;
-    buf_add_fmt(&k->traced, "%s" STR_FMT "%s=%s%s", k->traced.n ? " " : "", STR_ARG(t->hook), t->again ? "(again)" : "", hook_decision_name(t->decision), t->failed ? "!" : "");
+    buf_add_fmt(&k->traced, "%s" STR_FMT "%s=%s%s", k->traced.n ? " " : "", STR_ARG(t->hook), t->again ? "(again)" : "",
+        hook_decision_name(t->decision), t->failed ? "!" : "");
 }
 
 static inline void desk_show_json(Desk *k, Value v) {

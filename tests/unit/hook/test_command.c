@@ -269,7 +269,8 @@ static void test_filter_asked_again(void **state) {
     open_here(&k);
     add(&k, "h", "echo '{\"modified_output\": 2}'", true, true, NULL, 0);
     desk_add(&k, &(DeskHook){ .name = "late", .event = "tool.post", .priority = 5, .body = "payload[\"result\"] = 7; return modify(payload)" });
-    assert_string_equal(desk_ask(&k, "tool.post", POST), "failed h: hook h failed: another hook changed the payload, so this hook ran again: it may then only allow or block, not modify");
+    assert_string_equal(desk_ask(&k, "tool.post", POST),
+        "failed h: hook h failed: another hook changed the payload, so this hook ran again: it may then only allow or block, not modify");
     desk_close(&k);
 }
 
@@ -332,7 +333,8 @@ static void test_no_sandbox(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_not_blocking), cmocka_unit_test(test_other_terms), cmocka_unit_test(test_what_it_is_told),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_fails_closed), cmocka_unit_test(test_not_blocking),
+            cmocka_unit_test(test_other_terms), cmocka_unit_test(test_what_it_is_told),
         cmocka_unit_test(test_filters), cmocka_unit_test(test_filters_fail_closed), cmocka_unit_test(test_filter_asked_again),
         cmocka_unit_test(test_large_input), cmocka_unit_test(test_tools), cmocka_unit_test(test_asked_again), cmocka_unit_test(test_no_sandbox),
     };

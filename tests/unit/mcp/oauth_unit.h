@@ -90,7 +90,8 @@ static void world_serve(int fd, void *ctx) {
         if (str_starts(head, STR("GET /.well-known/oauth-protected-resource/mcp ")))
             world_say(w, fd, w->resource ? w->resource : "{\"resource\":\"$/mcp\",\"authorization_servers\":[\"$\"],\"scopes_supported\":[\"read\"]}");
         else if (str_starts(head, STR("GET /.well-known/oauth-authorization-server ")) && w->endless)
-            for (send_all(fd, STR("HTTP/1.1 200 X\r\n\r\n{\"issuer\":\"")); send_all(fd, STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));) continue;
+            for (send_all(fd, STR("HTTP/1.1 200 X\r\n\r\n{\"issuer\":\"")); send_all(fd,
+                STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));) continue;
         else if (str_starts(head, STR("GET /.well-known/oauth-authorization-server ")))
             world_say(w, fd, w->metadata ? w->metadata
                       : "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/authorize\",\"token_endpoint\":\"$/token\",\"registration_endpoint\":\"$/register\","
@@ -201,7 +202,8 @@ static void world_start(World *w, const char *settings) {
         assert_true(json_read(w->heap, buf_str(&text), NULL, &map, &err));
     }
     buf_clear(&text);
-    w->oauth = oauth_new(&(OAuthConfig){ .server = str_from(w->url), .client = w->client, .shelf = { world_get, world_put, w }, .settings = map, .open = world_open,
+    w->oauth = oauth_new(&(OAuthConfig){ .server = str_from(w->url), .client = w->client, .shelf = { world_get, world_put, w },
+        .settings = map, .open = world_open,
                                          .secret = world_secret, .ctx = w, .patience_ms = 5000 }, &err);
     if (!w->oauth) fail_msg("%s", err.msg);
 }

@@ -115,7 +115,8 @@ static void test_silence_ends_in_time(void **state) {
 
 static void test_progress_and_notifications(void **state) {
     (void)state;
-    Fake f = { .answers = (const char *const[]){ "{}", NULL }, .before = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}" };
+    Fake f = { .answers = (const char *const[]){ "{}", NULL },
+        .before = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}" };
     McpClient *c = open_fake(&f, MCP_2025_06_18, &def);
     Heap *h = heap_new(0);
     Value out;
@@ -157,7 +158,8 @@ static void test_input_is_bounded(void **state) {
 
 static void test_lists_are_kept(void **state) {
     (void)state;
-    Fake f = { .answers = (const char *const[]){ "{\"tools\":[{\"name\":\"a\"}],\"ttlMs\":60000,\"nextCursor\":\"n\"}", "{\"tools\":[{\"name\":\"b\"}],\"ttlMs\":90000}",
+    Fake f = { .answers = (const char *const[]){ "{\"tools\":[{\"name\":\"a\"}],\"ttlMs\":60000,\"nextCursor\":\"n\"}",
+        "{\"tools\":[{\"name\":\"b\"}],\"ttlMs\":90000}",
         "{\"tools\":[]}", "{\"tools\":[]}", "{\"tools\":7}", NULL } };
     McpClient *c = open_fake(&f, MCP_2026_07_28, &def);
     Heap *h = heap_new(0);
@@ -232,7 +234,8 @@ static void test_header_rules(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers_are_matched), cmocka_unit_test(test_silence_ends_in_time), cmocka_unit_test(test_progress_and_notifications),
-        cmocka_unit_test(test_input_is_bounded), cmocka_unit_test(test_lists_are_kept), cmocka_unit_test(test_header_values), cmocka_unit_test(test_header_rules),
+        cmocka_unit_test(test_input_is_bounded), cmocka_unit_test(test_lists_are_kept), cmocka_unit_test(test_header_values),
+            cmocka_unit_test(test_header_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static void test_state(void **state) {
     assert_true(input_state_read(key, sealed, STR("tools/call"), params, &back, &err));
     assert_memory_equal(&id, &back, sizeof id);
     /* Members added by a retry are not part of it, nor is the order of members. */
-    assert_true(opens(key, sealed, "tools/call", read(h, "{\"_meta\":{\"x\":1},\"arguments\":{\"b\":2,\"a\":1},\"name\":\"x\",\"inputResponses\":{},\"requestState\":\"s\"}")));
+    assert_true(opens(key, sealed, "tools/call",
+        read(h, "{\"_meta\":{\"x\":1},\"arguments\":{\"b\":2,\"a\":1},\"name\":\"x\",\"inputResponses\":{},\"requestState\":\"s\"}")));
     assert_false(opens(key, sealed, "tools/call", read(h, "{\"name\":\"x\",\"arguments\":{\"a\":1,\"b\":3}}")));
     assert_false(opens(key, sealed, "tools/call", read(h, "{\"name\":\"x\",\"arguments\":{\"a\":1,\"b\":2},\"more\":1}")));
     assert_false(opens(key, sealed, "prompts/get", params));
@@ -122,6 +123,7 @@ static void test_names(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_state), cmocka_unit_test(test_answers), cmocka_unit_test(test_offers), cmocka_unit_test(test_names) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_state), cmocka_unit_test(test_answers), cmocka_unit_test(test_offers),
+        cmocka_unit_test(test_names) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

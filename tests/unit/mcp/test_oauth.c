@@ -65,7 +65,8 @@ static void hostile_servers_get_nothing(void **state) {
 #define META(more) "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/authorize\",\"token_endpoint\":\"$/token\",\"registration_endpoint\":\"$/register\"," \
                    "\"code_challenge_methods_supported\":[\"S256\"]" more "}"
     static const struct { const char *name, *resource, *metadata, *registered, *token, *callback, *says; int visits, tokens; bool endless; } rows[] = {
-        { .name = "resource of another host", .resource = "{\"resource\":\"https://evil.example/mcp\",\"authorization_servers\":[\"$\"]}", .says = "another server" },
+        { .name = "resource of another host", .resource = "{\"resource\":\"https://evil.example/mcp\",\"authorization_servers\":[\"$\"]}",
+            .says = "another server" },
         { .name = "resource of another path", .resource = "{\"resource\":\"$/mc\",\"authorization_servers\":[\"$\"]}", .says = "another server" },
         { .name = "no resource", .resource = "{\"authorization_servers\":[\"$\"]}", .says = "another server" },
         { .name = "no authorization server", .resource = "{\"resource\":\"$/mcp\"}", .says = "set oauth.issuer" },
@@ -77,7 +78,8 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "no JSON", .metadata = "<html>", .says = "no metadata" },
         { .name = "a list", .metadata = "[1]", .says = "no metadata" },
         { .name = "endless", .endless = true, .says = "over 1048576 bytes" },
-        { .name = "endpoint is a script", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"javascript:alert(1)\"}", .says = "not an http or https URL" },
+        { .name = "endpoint is a script", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"javascript:alert(1)\"}",
+            .says = "not an http or https URL" },
         { .name = "endpoint in the open", .metadata = "{\"issuer\":\"$\",\"token_endpoint\":\"http://auth.example/token\"}", .says = "not https" },
         { .name = "no PKCE", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/authorize\",\"token_endpoint\":\"$/token\"}", .says = "PKCE" },
         { .name = "plain PKCE", .metadata = "{\"issuer\":\"$\",\"authorization_endpoint\":\"$/a\",\"token_endpoint\":\"$/token\",\"code_challenge_methods_supported\":[\"plain\"]}", .says = "PKCE" },
@@ -85,7 +87,8 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "registration refused", .registered = "400{\"error\":\"invalid_redirect_uri\"}", .says = "invalid_redirect_uri" },
         { .name = "client without a name", .registered = "201{}", .says = "client_id" },
         { .name = "client with a line break", .registered = "201{\"client_id\":\"a\\r\\nb\"}", .says = "client_id" },
-        { .name = "client that cannot be shown", .registered = "201{\"client_id\":\"a\",\"token_endpoint_auth_method\":\"tls_client_auth\"}", .says = "tls_client_auth" },
+        { .name = "client that cannot be shown",
+            .registered = "201{\"client_id\":\"a\",\"token_endpoint_auth_method\":\"tls_client_auth\"}", .says = "tls_client_auth" },
         { .name = "iss of another", .callback = "code=c&iss=https://evil.example", .says = "https://evil.example", .visits = 1 },
         { .name = "iss with a slash", .callback = "code=c&iss=$/", .says = "rejected", .visits = 1 },
         { .name = "iss twice", .callback = "code=c&iss=$&iss=$", .says = "rejected", .visits = 1 },
@@ -94,17 +97,20 @@ static void hostile_servers_get_nothing(void **state) {
         { .name = "person says no", .callback = "error=access_denied&error_description=not+today", .says = "access_denied: not today", .visits = 1 },
         { .name = "no code", .callback = "x=1", .says = "sent no code", .visits = 1 },
         { .name = "code twice", .callback = "code=a&code=b", .says = "sent no code", .visits = 1 },
-        { .name = "token refused", .token = "400{\"error\":\"invalid_grant\",\"error_description\":\"too late\"}", .says = "invalid_grant: too late", .visits = 1, .tokens = 1 },
+        { .name = "token refused", .token = "400{\"error\":\"invalid_grant\",\"error_description\":\"too late\"}",
+            .says = "invalid_grant: too late", .visits = 1, .tokens = 1 },
         { .name = "token redirected", .token = "302", .says = "gave no token (302)", .visits = 1, .tokens = 1 },
         { .name = "no token", .token = "{\"token_type\":\"Bearer\"}", .says = "cannot be sent", .visits = 1, .tokens = 1 },
-        { .name = "token with a line break", .token = "{\"access_token\":\"a\\r\\nX: y\",\"token_type\":\"Bearer\"}", .says = "cannot be sent", .visits = 1, .tokens = 1 },
+        { .name = "token with a line break", .token = "{\"access_token\":\"a\\r\\nX: y\",\"token_type\":\"Bearer\"}",
+            .says = "cannot be sent", .visits = 1, .tokens = 1 },
         { .name = "token that is a number", .token = "{\"access_token\":7,\"token_type\":\"Bearer\"}", .says = "cannot be sent", .visits = 1, .tokens = 1 },
         { .name = "no type", .token = "{\"access_token\":\"a\"}", .says = "type \"\"", .visits = 1, .tokens = 1 },
         { .name = "type of another kind", .token = "{\"access_token\":\"a\",\"token_type\":\"mac\"}", .says = "\"mac\"", .visits = 1, .tokens = 1 },
         { .name = "bound to a key unasked", .token = "{\"access_token\":\"a\",\"token_type\":\"DPoP\"}", .says = "\"DPoP\"", .visits = 1, .tokens = 1 },
         { .name = "words that only look like ours", .token = "400{\"error\":\"invalid_grant\",\"error_description\":\"the authorization_code is old\"}",
           .says = "the authorization_code is old", .visits = 1, .tokens = 1 },
-        { .name = "our secrets repeated", .token = "400{\"error\":\"the-code\",\"error_description\":\"you sent the-code\"}", .says = "gave no token (400)", .visits = 1, .tokens = 1 },
+        { .name = "our secrets repeated", .token = "400{\"error\":\"the-code\",\"error_description\":\"you sent the-code\"}",
+            .says = "gave no token (400)", .visits = 1, .tokens = 1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         World w = { .resource = rows[i].resource, .metadata = rows[i].metadata, .registered = rows[i].registered, .token = rows[i].token,
@@ -114,7 +120,8 @@ static void hostile_servers_get_nothing(void **state) {
         Error err = { 0 };
         assert_header(&w, &t, w.url, "");
         if (oauth_refused(w.oauth, &t, 401, STR(""), STR(""), NULL, &err)) fail_msg("%s: taken", rows[i].name);
-        if (!strstr(err.msg, rows[i].says) || strstr(err.msg, "the-code") || strstr(err.msg, "shown_never") || w.visits != rows[i].visits || w.tokens != rows[i].tokens)
+        if (!strstr(err.msg, rows[i].says) || strstr(err.msg, "the-code") || strstr(err.msg, "shown_never") || w.visits != rows[i].visits
+            || w.tokens != rows[i].tokens)
             fail_msg("%s: %s (%d visits, %d token requests)", rows[i].name, err.msg, w.visits, w.tokens);
         assert_header(&w, &t, w.url, "");
         world_clear(&w);
@@ -260,7 +267,8 @@ static Value claims_of(World *w, const char *jwt, int part) {
     Buf json = { 0 };
     Value v = VALUE_GONE;
     Error err = { 0 };
-    if (!base64_decode(str_sub(rest, 0, (size_t)str_find_char(rest, '.')), &json, &err) || !json_read(w->heap, buf_str(&json), NULL, &v, &err)) fail_msg("%s", err.msg);
+    if (!base64_decode(str_sub(rest, 0, (size_t)str_find_char(rest, '.')), &json, &err)
+        || !json_read(w->heap, buf_str(&json), NULL, &v, &err)) fail_msg("%s", err.msg);
     buf_clear(&json);
     return v;
 }
@@ -268,7 +276,8 @@ static Value claims_of(World *w, const char *jwt, int part) {
 /* A remote server cannot make us contact hosts that only we can reach. */
 static void a_stranger_names_no_private_hosts(void **state) {
     (void)state;
-    static const char *const places[] = { "https://169.254.169.254/latest", "https://10.0.0.1/x", "https://[fd00::1]/x", "https://127.0.0.1:1/x", "http://127.0.0.1:1/x",
+    static const char *const places[] = { "https://169.254.169.254/latest", "https://10.0.0.1/x", "https://[fd00::1]/x",
+        "https://127.0.0.1:1/x", "http://127.0.0.1:1/x",
                                           "https://localhost/x", "http://[::1]/x", "http://203.0.113.1/x" };
     Rules *rules;
     Error err = { 0 };
@@ -360,7 +369,8 @@ static void proofs_come_with_every_request(void **state) {
     world_start(&w, NULL);
     assert_true(oauth_headers(w.oauth, &t, STR("GET"), str_from(url), NULL, &arena, again, &n, &err) && n == 2);
     Buf a = { 0 }, b = { 0 };
-    const Value *jwk = dict_find_str(value_dict(claims_of(&w, h[1].value.at, 0)), STR("jwk")), *jwk_again = dict_find_str(value_dict(claims_of(&w, again[1].value.at, 0)), STR("jwk"));
+    const Value *jwk = dict_find_str(value_dict(claims_of(&w, h[1].value.at, 0)), STR("jwk")),
+        *jwk_again = dict_find_str(value_dict(claims_of(&w, again[1].value.at, 0)), STR("jwk"));
     assert_true(json_write(&a, *jwk, NULL, &err) && json_write(&b, *jwk_again, NULL, &err));
     assert_str(buf_str(&a), b.at);
     buf_clear(&a);
@@ -467,7 +477,8 @@ static void nobody_answers(void **state) {
 
 static void notes_that_are_broken_are_none(void **state) {
     (void)state;
-    static const char *const notes[] = { "", "{", "[]", "{\"access\":1}", "{\"access\":\"x\"}", "{\"access\":\"x\",\"issuer\":\"i\",\"endpoint\":\"http://evil.example/\"}",
+    static const char *const notes[] = { "", "{", "[]", "{\"access\":1}", "{\"access\":\"x\"}",
+        "{\"access\":\"x\",\"issuer\":\"i\",\"endpoint\":\"http://evil.example/\"}",
                                          "{\"access\":\"x\",\"issuer\":\"i\",\"endpoint\":\"https://e/\",\"dpop\":true}" };
     World w = { 0 };
     world_init(&w, NULL);
@@ -484,7 +495,8 @@ static void notes_that_are_broken_are_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_person_gives_a_token), cmocka_unit_test(hostile_servers_get_nothing), cmocka_unit_test(strangers_do_not_send_us_home), cmocka_unit_test(tokens_are_refreshed),
+        cmocka_unit_test(a_person_gives_a_token), cmocka_unit_test(hostile_servers_get_nothing),
+            cmocka_unit_test(strangers_do_not_send_us_home), cmocka_unit_test(tokens_are_refreshed),
         cmocka_unit_test(scopes_step_up), cmocka_unit_test(a_server_that_wants_no_token_is_given_up), cmocka_unit_test(grants_without_a_person),
         cmocka_unit_test(a_stranger_names_no_private_hosts), cmocka_unit_test(rules_are_for_strangers),
         cmocka_unit_test(a_private_key_speaks_for_the_client), cmocka_unit_test(proofs_come_with_every_request),

@@ -158,7 +158,8 @@ static void signs_with_a_fixed_length(void **state) {
 static void refuses_other_keys(void **state) {
     (void)state;
     static const struct { const char *pem, *says; } rows[] = {
-        { key_p384, "EC P-256" }, { key_ed, "EC P-256" }, { key_enc, "pass phrase" }, { "", "not in PEM format" }, { "-----BEGIN PRIVATE KEY-----\nAAAA\n", "not in PEM format" },
+        { key_p384, "EC P-256" }, { key_ed, "EC P-256" }, { key_enc, "pass phrase" }, { "", "not in PEM format" },
+            { "-----BEGIN PRIVATE KEY-----\nAAAA\n", "not in PEM format" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Error err = { 0 };

@@ -100,7 +100,8 @@ static void what_is_written_can_be_read(void **state) {
     assert_true(dict_put_text(h, d, "k", STR("line\nbreak \xc3\xbc"), &err));
     Value params = value_from_object(d), id = value_from_object(string_new(h, STR("i"), &err));
     struct { const char *is; int what; } each[] = {
-        { "request \"i\" m {\"k\":\"line\\nbreak \xc3\xbc\"}", 0 }, { "notification m", 1 }, { "result \"i\" {}", 2 }, { "result \"i\" {\"k\":\"line\\nbreak \xc3\xbc\"}", 3 },
+        { "request \"i\" m {\"k\":\"line\\nbreak \xc3\xbc\"}", 0 }, { "notification m", 1 }, { "result \"i\" {}", 2 },
+            { "result \"i\" {\"k\":\"line\\nbreak \xc3\xbc\"}", 3 },
         { "error \"i\" -5 why {\"k\":\"line\\nbreak \xc3\xbc\"}", 4 }, { "error - -5 why", 5 },
     };
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {

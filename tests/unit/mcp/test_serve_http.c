@@ -68,7 +68,8 @@ static void initialize(World *w, const char *version) {
 static int get(World *w, const char *last, Buf *in) {
     Buf text = { 0 };
     int fd = connect_to((uint16_t)w->port);
-    buf_add_fmt(&text, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n%s%s\r\n\r\n", w->session, last ? "Last-Event-ID: " : "X: y", last ? last : "");
+    buf_add_fmt(&text, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n%s%s\r\n\r\n",
+        w->session, last ? "Last-Event-ID: " : "X: y", last ? last : "");
     assert_true(send_all(fd, buf_str(&text)));
     buf_clear(&text);
     expect(fd, in, "\r\n\r\n");

@@ -37,7 +37,8 @@ static void test_match(void **state) {
         Buf text = { 0 };
         Error err = { 0 };
         Value vars;
-        if (uri_template_match(str_from(cases[i].pattern), str_from(cases[i].uri), h, &vars, &err)) assert_true(json_write(&text, vars, &(JsonWrite){ 0 }, &err));
+        if (uri_template_match(str_from(cases[i].pattern), str_from(cases[i].uri), h, &vars, &err)) assert_true(json_write(&text, vars,
+            &(JsonWrite){ 0 }, &err));
         assert_int_equal(err.kind, ERR_NONE);
         assert_string_equal(buf_str(&text).at, cases[i].vars);
         buf_clear(&text);

@@ -29,7 +29,8 @@ bool client_send(Client *c, const ClientRequest *request, Cancel *cancel, Client
 /* One attempt of a model of this provider at what `bytes` say; "responses" is the other wire of openai. */
 static inline bool fake_complete(Str provider, Str bytes, size_t piece, Heap *heap, ModelReply *reply, Error *err) {
     List *messages = list_new(heap, 1, NULL), *tools = list_new(heap, 1, NULL);
-    ModelDef def = { .provider = project_provider_find(provider), .name = STR("m"), .base_url = STR("http://local"), .temperature = VALUE_GONE, .top_p = VALUE_GONE,
+    ModelDef def = { .provider = project_provider_find(provider), .name = STR("m"), .base_url = STR("http://local"),
+        .temperature = VALUE_GONE, .top_p = VALUE_GONE,
                      .retry = VALUE_GONE, .headers = VALUE_GONE, .price = VALUE_GONE };
     if (str_eq(provider, STR("responses"))) {
         def.provider = PROVIDER_OPENAI;

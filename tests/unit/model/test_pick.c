@@ -74,7 +74,8 @@ static void test_pick(void **state) {
         environment(cases[i].environment);
         if (cases[i].parent) assert_true(model_pick(f.p, str_from(cases[i].parent), NULL, &arena, &parent, &err));
         if (model_pick(f.p, str_from(cases[i].name), cases[i].parent ? &parent : NULL, &arena, &got, &err))
-            buf_add_fmt(&text, "%s " STR_FMT " " STR_FMT " " STR_FMT, project_provider_name(got.provider), STR_ARG(got.name), STR_ARG(got.base_url), STR_ARG(got.api_key_env));
+            buf_add_fmt(&text, "%s " STR_FMT " " STR_FMT " " STR_FMT, project_provider_name(got.provider), STR_ARG(got.name),
+                STR_ARG(got.base_url), STR_ARG(got.api_key_env));
         else
             buf_add_fmt(&text, "!%s", err.msg);
         const char *expected = cases[i].expected;

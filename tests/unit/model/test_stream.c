@@ -25,7 +25,8 @@ static const struct { const char *provider, *stream, *expected; } cases[] = {
     { "openai", CALL(0, "\"function\":{\"name\":\"t\"}") END("tool_calls"), "|tool_calls|t ;" },
     { "openai", CALL(0, "\"function\":{\"name\":\"t\",\"arguments\":{}}") END("tool_calls"), "|tool_calls|t {};" },
     { "openai", CALL(0, "\"function\":{\"name\":\"t\"}") END("length"), "|length|t {;" },
-    { "openai", CALL(1, "\"function\":{\"name\":\"b\",\"arguments\":\"1\"}") CALL(0, "\"function\":{\"name\":\"a\"}") CALL(1, "\"function\":{\"arguments\":\"2\"}") END("function_call"), "|tool_calls|b 12;a ;" },
+    { "openai", CALL(1, "\"function\":{\"name\":\"b\",\"arguments\":\"1\"}") CALL(0, "\"function\":{\"name\":\"a\"}") CALL(1,
+        "\"function\":{\"arguments\":\"2\"}") END("function_call"), "|tool_calls|b 12;a ;" },
     { "openai", CALL(0, "\"function\":{\"arguments\":\"1\"}") END("tool_calls"), "!the reply has a tool call without a name" },
     { "openai", "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}", "whole|stop|" },
     { "openai", " \n {\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}", "whole|stop|" },
@@ -41,16 +42,19 @@ static const struct { const char *provider, *stream, *expected; } cases[] = {
     { "openai", TEXT("a") END("content_filter"), "!the provider's content filter" },
     { "responses", EVENT("output_text.delta", "\"delta\":\"a\"") EVENT("output_text.delta", "\"delta\":\"b\"") COMPLETED, "ab|stop|" },
     { "responses", EVENT("output_item.added", "\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"i\",\"name\":\"t\"}")
-          EVENT("function_call_arguments.delta", "\"output_index\":0,\"delta\":\"{\"") EVENT("function_call_arguments.delta", "\"output_index\":0,\"delta\":\"}\"") COMPLETED,
+          EVENT("function_call_arguments.delta", "\"output_index\":0,\"delta\":\"{\"") EVENT("function_call_arguments.delta",
+              "\"output_index\":0,\"delta\":\"}\"") COMPLETED,
       "|tool_calls|t {};" },
-    { "responses", EVENT("output_item.done", "\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"i\",\"name\":\"t\",\"arguments\":\"{}\"}") COMPLETED,
+    { "responses", EVENT("output_item.done",
+        "\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"i\",\"name\":\"t\",\"arguments\":\"{}\"}") COMPLETED,
       "|tool_calls|t {};" },
     { "responses", EVENT("output_text.delta", "\"delta\":\"a\""), "!openai: the stream ended" },
     { "responses", EVENT("failed", "\"response\":{\"status\":\"failed\",\"error\":{\"message\":\"sorry\"}}"), "!openai: sorry" },
     { "responses", D("{\"type\":\"error\",\"message\":\"sorry\"}"), "!openai: sorry" },
     { "responses", "{\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"whole\"}]}]}", "whole|stop|" },
     { "anthropic", START(0, "{\"type\":\"text\",\"text\":\"a\"}") DELTA(0, "{\"type\":\"text_delta\",\"text\":\"b\"}") STOP("end_turn"), "ab|stop|" },
-    { "anthropic", START(0, "{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"t\",\"input\":{}}") DELTA(0, "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":\"}")
+    { "anthropic", START(0, "{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"t\",\"input\":{}}") DELTA(0,
+        "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":\"}")
                    DELTA(0, "{\"type\":\"input_json_delta\",\"partial_json\":\"1}\"}") STOP("tool_use"), "|tool_calls|t {\"a\":1};" },
     { "anthropic", START(0, "{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"t\",\"input\":{}}") STOP("tool_use"), "|tool_calls|t {};" },
     { "anthropic", START(0, "{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"t\"}") STOP("tool_use"), "|tool_calls|t ;" },
@@ -101,7 +105,8 @@ static void test_ids(void **state) {
     Heap *h = heap_new(0);
     ModelReply reply = { 0 };
     Error err = { 0 };
-    assert_true(fake_complete(STR("openai"), STR(CALL(0, "\"id\":\"same\",\"function\":{\"name\":\"t\"}") CALL(1, "\"id\":\"same\",\"function\":{\"name\":\"t\"}")
+    assert_true(fake_complete(STR("openai"),
+        STR(CALL(0, "\"id\":\"same\",\"function\":{\"name\":\"t\"}") CALL(1, "\"id\":\"same\",\"function\":{\"name\":\"t\"}")
                                                      CALL(2, "\"function\":{\"name\":\"t\"}") END("tool_calls")), 1 << 20, h, &reply, &err));
     const List *calls = value_list(reply.tool_calls);
     assert_int_equal(calls->n, 3);
@@ -118,7 +123,8 @@ static void test_retry(void **state) {
     (void)state;
     static const struct { const char *stream; int status, asked; } rows[] = {
         { "", 0, 3 }, { ": nothing yet\n\n", 0, 3 }, { TEXT("a"), 0, 1 }, { CALL(0, "\"function\":{\"name\":\"t\"}"), 0, 1 },
-        { "{}", 500, 3 }, { "{}", 503, 3 }, { "{}", 429, 3 }, { "{}", 408, 3 }, { "{}", 401, 1 }, { "{}", 403, 1 }, { "{}", 404, 1 }, { "{}", 400, 1 }, { "{}", 302, 1 },
+        { "{}", 500, 3 }, { "{}", 503, 3 }, { "{}", 429, 3 }, { "{}", 408, 3 }, { "{}", 401, 1 }, { "{}", 403, 1 }, { "{}", 404, 1 },
+            { "{}", 400, 1 }, { "{}", 302, 1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Heap *h = heap_new(0);

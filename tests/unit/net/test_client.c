@@ -171,7 +171,8 @@ static const char *url_of(char *out, uint16_t port, const char *host, const char
 
 static bool get(World *w, const char *host, const char *path, ClientResponse *out, Error *err) {
     char url[300];
-    ClientRequest r = { .method = STR("GET"), .url = str_from(url_of(url, w->server.port, host, path)), .rules = w->rules, .max_redirects = 5, .timeout_ms = 20000 };
+    ClientRequest r = { .method = STR("GET"), .url = str_from(url_of(url, w->server.port, host, path)), .rules = w->rules,
+        .max_redirects = 5, .timeout_ms = 20000 };
     return client_send(w->client, &r, NULL, out, err);
 }
 
@@ -214,7 +215,8 @@ static void bodies_and_methods(void **state) {
     World w;
     open_world(&w, NULL, "127.0.0.1");
     static const struct { const char *method, *body, *first_line, *has, *lacks; } cases[] = {
-        { "POST", "{\"a\":1}", "POST /x HTTP/1.1", "Content-Length: 7\r\n", "Content-Type" }, { "post", "", "POST /x HTTP/1.1", "Content-Length: 0\r\n", "Expect" },
+        { "POST", "{\"a\":1}", "POST /x HTTP/1.1", "Content-Length: 7\r\n", "Content-Type" },
+            { "post", "", "POST /x HTTP/1.1", "Content-Length: 0\r\n", "Expect" },
         { "PUT", NULL, "PUT /x HTTP/1.1", "Content-Length: 0\r\n", "Content-Type" }, { "DELETE", NULL, "DELETE /x HTTP/1.1", "\r\n", "Content-Length" },
         { "GET", "q", "GET /x HTTP/1.1", "Content-Length: 1\r\n", "Content-Type" }, { "HEAD", NULL, "HEAD /x HTTP/1.1", "\r\n", "Content-Length" },
         { "PROPFIND", NULL, "PROPFIND /x HTTP/1.1", "\r\n", "Cookie" },
@@ -242,22 +244,27 @@ static void bad_requests(void **state) {
     World w;
     open_world(&w, "* 127.0.0.1:#", "127.0.0.1");
     static const struct { const char *method, *url, *name, *value, *says; ErrorKind kind; } cases[] = {
-        { "GET", "", "a", "b", "url", ERR_VALIDATION }, { "GET", "nonsense", "a", "b", "url", ERR_VALIDATION }, { "GET", "http://", "a", "b", "url", ERR_VALIDATION },
+        { "GET", "", "a", "b", "url", ERR_VALIDATION }, { "GET", "nonsense", "a", "b", "url", ERR_VALIDATION },
+            { "GET", "http://", "a", "b", "url", ERR_VALIDATION },
         { "GET", "ftp://a.com/", "a", "b", "http and https", ERR_POLICY },
         { "GET", "file:///etc/passwd", "a", "b", "http and https", ERR_POLICY }, { "GET", "gopher://a.com/", "a", "b", "http and https", ERR_POLICY },
-        { "GET", "http://u:p@a.com/", "a", "b", "user and password", ERR_VALIDATION }, { "GET", "http://a.com@evil.com/", "a", "b", "user and password", ERR_VALIDATION },
+        { "GET", "http://u:p@a.com/", "a", "b", "user and password", ERR_VALIDATION },
+            { "GET", "http://a.com@evil.com/", "a", "b", "user and password", ERR_VALIDATION },
         { "GET", "http://[fe80::1%25lo]/", "a", "b", "", ERR_VALIDATION }, { "GET", "http://a.com:0/", "a", "b", "port", ERR_VALIDATION },
         { "GET", "http://a.com:99999/", "a", "b", "", ERR_VALIDATION }, { "GET", "http://a.com\r\nX: y/", "a", "b", "", ERR_VALIDATION },
         { "GET", "http://a b.com/", "a", "b", "", ERR_VALIDATION }, { "GET", "http://127.0.0.1.:1/", "a", "b", "not in network", ERR_POLICY },
         { "GET", "http://2130706433:1/", "a", "b", "not in network", ERR_POLICY }, { "GET", "http://0x7f.1:1/", "a", "b", "not in network", ERR_POLICY },
-        { "GET", "http://%31%32%37.0.0.1:1/", "a", "b", "not in network", ERR_POLICY }, { "GET", "http://[::ffff:7f00:1]/", "a", "b", "not public", ERR_POLICY },
+        { "GET", "http://%31%32%37.0.0.1:1/", "a", "b", "not in network", ERR_POLICY },
+            { "GET", "http://[::ffff:7f00:1]/", "a", "b", "not public", ERR_POLICY },
         { "GET", "http://a.com:22/", "a", "b", "port 22", ERR_POLICY }, { "GET", "http://a.com\\@evil.com/", "a", "b", "", ERR_VALIDATION },
         { "CONNECT", "http://a.com/", "a", "b", "CONNECT", ERR_VALIDATION }, { "TRACE", "http://a.com/", "a", "b", "TRACE", ERR_VALIDATION },
         { "G T", "http://a.com/", "a", "b", "method", ERR_VALIDATION }, { "", "http://a.com/", "a", "b", "method", ERR_VALIDATION },
         { "GET\r\n", "http://a.com/", "a", "b", "method", ERR_VALIDATION }, { "GET", "http://a.com/", "", "b", "header", ERR_VALIDATION },
         { "GET", "http://a.com/", "a b", "b", "header", ERR_VALIDATION }, { "GET", "http://a.com/", "a:", "b", "header", ERR_VALIDATION },
-        { "GET", "http://a.com/", "a", "b\r\nEvil: 1", "line break", ERR_VALIDATION }, { "GET", "http://a.com/", "a", "b\nEvil: 1", "line break", ERR_VALIDATION },
-        { "GET", "http://a.com/", "Host", "evil", "cannot be set", ERR_VALIDATION }, { "GET", "http://a.com/", "content-length", "1", "cannot be set", ERR_VALIDATION },
+        { "GET", "http://a.com/", "a", "b\r\nEvil: 1", "line break", ERR_VALIDATION },
+            { "GET", "http://a.com/", "a", "b\nEvil: 1", "line break", ERR_VALIDATION },
+        { "GET", "http://a.com/", "Host", "evil", "cannot be set", ERR_VALIDATION },
+            { "GET", "http://a.com/", "content-length", "1", "cannot be set", ERR_VALIDATION },
         { "GET", "http://a.com/", "Transfer-Encoding", "chunked", "cannot be set", ERR_VALIDATION },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -364,7 +371,8 @@ static void next_address_is_tried(void **state) {
 static void redirects(void **state) {
     (void)state;
     static const struct { const char *method; int status; const char *becomes; bool body; } cases[] = {
-        { "POST", 301, "GET", false }, { "POST", 302, "GET", false }, { "POST", 303, "GET", false }, { "POST", 307, "POST", true }, { "POST", 308, "POST", true },
+        { "POST", 301, "GET", false }, { "POST", 302, "GET", false }, { "POST", 303, "GET", false }, { "POST", 307, "POST", true },
+            { "POST", 308, "POST", true },
         { "PUT", 301, "PUT", true }, { "PUT", 303, "GET", false }, { "HEAD", 303, "HEAD", false }, { "GET", 302, "GET", false },
     };
     World w;
@@ -380,7 +388,8 @@ static void redirects(void **state) {
             ClientHeader h[] = { { STR("Authorization"), STR("Bearer x") }, { STR("cookie"), STR("a=b") }, { STR("X-Api-Key"), STR("k") },
                                  { STR("Content-Type"), STR("text/plain") }, { STR("X-Other"), STR("kept") } };
             bool body = strcmp(cases[i].method, "GET") != 0 && strcmp(cases[i].method, "HEAD") != 0;
-            ClientRequest r = { .method = str_from(cases[i].method), .url = str_from(url_of(url, w.server.port, "127.0.0.1", path)), .headers = h, .n_headers = 5,
+            ClientRequest r = { .method = str_from(cases[i].method), .url = str_from(url_of(url, w.server.port, "127.0.0.1", path)),
+                .headers = h, .n_headers = 5,
                                 .body = body ? STR("payload") : STR(""), .has_body = body, .rules = w.rules, .max_redirects = 3 };
             assert_ok(client_send(w.client, &r, NULL, &out, &err));
             Str last = buf_str(other ? &w.other_site.last : &w.site.last);
@@ -400,8 +409,10 @@ static void redirects_are_checked(void **state) {
     (void)state;
     static const struct { const char *location; ErrorKind kind; const char *says; } cases[] = {
         { "http://evil.example/", ERR_POLICY, "host \"evil.example\" is not in" }, { "http://169.254.169.254/latest", ERR_POLICY, "link-local" },
-        { "http://2852039166/", ERR_POLICY, "169.254.169.254" }, { "//evil.example/x", ERR_POLICY, "evil.example" }, { "file:///etc/passwd", ERR_POLICY, "http and https" },
-        { "ftp://127.0.0.1/", ERR_POLICY, "http and https" }, { "http://127.0.0.1:1/", ERR_POLICY, "port 1" }, { "http://u@127.0.0.1/", ERR_VALIDATION, "user" },
+        { "http://2852039166/", ERR_POLICY, "169.254.169.254" }, { "//evil.example/x", ERR_POLICY, "evil.example" },
+            { "file:///etc/passwd", ERR_POLICY, "http and https" },
+        { "ftp://127.0.0.1/", ERR_POLICY, "http and https" }, { "http://127.0.0.1:1/", ERR_POLICY, "port 1" },
+            { "http://u@127.0.0.1/", ERR_VALIDATION, "user" },
         { "http://[::1]/", ERR_POLICY, "loopback" }, { "http://localhost/", ERR_POLICY, "localhost" }, { "http://:80/", ERR_VALIDATION, "url" },
         { "/to/302", ERR_LIMIT, "more than 5 redirects" },
     };
@@ -575,7 +586,8 @@ int main(void) {
         cmocka_unit_test(plain_requests), cmocka_unit_test(bodies_and_methods), cmocka_unit_test(bad_requests),
         cmocka_unit_test(addresses_are_checked_and_pinned), cmocka_unit_test(answers_that_change), cmocka_unit_test(connections_belong_to_addresses),
         cmocka_unit_test(next_address_is_tried), cmocka_unit_test(redirects), cmocka_unit_test(redirects_are_checked), cmocka_unit_test(limits),
-        cmocka_unit_test(ends_at_once), cmocka_unit_test(no_piece_comes_after_the_end), cmocka_unit_test(many_threads), cmocka_unit_test(environment_is_ignored),
+        cmocka_unit_test(ends_at_once), cmocka_unit_test(no_piece_comes_after_the_end), cmocka_unit_test(many_threads),
+            cmocka_unit_test(environment_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

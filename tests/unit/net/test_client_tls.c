@@ -75,7 +75,8 @@ static void certificates(void **state) {
     ClientResponse out = { 0 };
     Error err = { 0 };
     assert_non_null(mkdtemp(folder));
-    run((const char *[]){ "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2",
+    run((const char *[]){ "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
+        "-out", "cert.pem", "-days", "2",
                     "-subj", "/CN=a.example", "-addext", "subjectAltName=DNS:a.example", NULL });
     uint16_t port = free_port();
     sprintf(accept, "127.0.0.1:%u", port);

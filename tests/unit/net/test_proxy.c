@@ -168,7 +168,8 @@ static void refusals(void **state) {
         { "CONNECT evil.example:443 HTTP/1.1\r\n\r\n", "403", "host \"evil.example\" is not in" },
         { "CONNECT a.example:22 HTTP/1.1\r\n\r\n", "403", "port 22 of host \"a.example\"" },
         { "CONNECT a.example:443 HTTP/1.1\r\n\r\n", "403", "host \"a.example\" is at 127.0.0.1, which is not public (loopback)" },
-        { "CONNECT 2130706433:443 HTTP/1.1\r\n\r\n", "403", "127.0.0.1 is not public" }, { "CONNECT [::ffff:127.0.0.1]:443 HTTP/1.1\r\n\r\n", "403", "IPv4-mapped" },
+        { "CONNECT 2130706433:443 HTTP/1.1\r\n\r\n", "403", "127.0.0.1 is not public" },
+            { "CONNECT [::ffff:127.0.0.1]:443 HTTP/1.1\r\n\r\n", "403", "IPv4-mapped" },
         { "CONNECT [::1]:443 HTTP/1.1\r\n\r\n", "403", "loopback" }, { "CONNECT 0:443 HTTP/1.1\r\n\r\n", "403", "unspecified" },
         { "CONNECT missing.example:443 HTTP/1.1\r\n\r\n", "502", "resolve missing.example: no such name" },
         { "CONNECT 127.0.0.2:1 HTTP/1.1\r\n\r\n", "502", "connect to 127.0.0.2:1: Connection refused" }, { "GET / HTTP/1.1\r\n\r\n", "400", "this is a proxy" },
@@ -360,8 +361,10 @@ static void many_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_http), cmocka_unit_test(one_request_per_connection), cmocka_unit_test(refusals), cmocka_unit_test(answers_that_change), cmocka_unit_test(tunnels_carry_everything),
-        cmocka_unit_test(early_bytes_are_passed_on), cmocka_unit_test(clients_that_leave), cmocka_unit_test(stopping_ends_everything), cmocka_unit_test(many_at_once),
+        cmocka_unit_test(plain_http), cmocka_unit_test(one_request_per_connection), cmocka_unit_test(refusals),
+            cmocka_unit_test(answers_that_change), cmocka_unit_test(tunnels_carry_everything),
+        cmocka_unit_test(early_bytes_are_passed_on), cmocka_unit_test(clients_that_leave), cmocka_unit_test(stopping_ends_everything),
+            cmocka_unit_test(many_at_once),
 #ifdef HARNESS_FAULTS
         cmocka_unit_test(every_start_that_fails),
 #endif

@@ -42,21 +42,32 @@ static void good_heads(void **state) {
 static void bad_heads(void **state) {
     (void)state;
     static const char *const cases[] = {
-        "\r\n\r\n", "GET\r\n\r\n", "GET http://a.com/\r\n\r\n", "GET  http://a.com/ HTTP/1.1\r\n\r\n", "GET http://a.com/ HTTP/1.1 \r\n\r\n", " GET http://a.com/ HTTP/1.1\r\n\r\n",
-        "GET http://a.com/ HTTP/2.0\r\n\r\n", "GET http://a.com/ HTTP/1.2\r\n\r\n", "GET http://a.com/ http/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a.com\r\n\r\n",
-        "GET a.com HTTP/1.1\r\n\r\n", "GET ftp://a.com/ HTTP/1.1\r\n\r\n", "GET https://a.com/ HTTP/1.1\r\n\r\n", "GET http:// HTTP/1.1\r\n\r\n", "GET http:///x HTTP/1.1\r\n\r\n",
-        "GET http://u@a.com/ HTTP/1.1\r\n\r\n", "GET http://a.com:0/ HTTP/1.1\r\n\r\n", "GET http://a.com:x/ HTTP/1.1\r\n\r\n", "GET http://a.com/#f HTTP/1.1\r\n\r\n",
-        "GET http://a.com\\x/ HTTP/1.1\r\n\r\n", "GET http://a.com/\xc3\xbc HTTP/1.1\r\n\r\n", "GET http://a.com/\tx HTTP/1.1\r\n\r\n", "G/T http://a.com/ HTTP/1.1\r\n\r\n",
-        "GET http://a.com/ HTTP/1.1\r\nHost: b.com\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nHost: a.com:81\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nHost: a.com\r\nHost: a.com\r\n\r\n",
-        "GET http://a.com/ HTTP/1.1\r\nHost:\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nHost : a.com\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nX: 1\r\n folded\r\n\r\n",
+        "\r\n\r\n", "GET\r\n\r\n", "GET http://a.com/\r\n\r\n", "GET  http://a.com/ HTTP/1.1\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1 \r\n\r\n", " GET http://a.com/ HTTP/1.1\r\n\r\n",
+        "GET http://a.com/ HTTP/2.0\r\n\r\n", "GET http://a.com/ HTTP/1.2\r\n\r\n", "GET http://a.com/ http/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a.com\r\n\r\n",
+        "GET a.com HTTP/1.1\r\n\r\n", "GET ftp://a.com/ HTTP/1.1\r\n\r\n", "GET https://a.com/ HTTP/1.1\r\n\r\n",
+            "GET http:// HTTP/1.1\r\n\r\n", "GET http:///x HTTP/1.1\r\n\r\n",
+        "GET http://u@a.com/ HTTP/1.1\r\n\r\n", "GET http://a.com:0/ HTTP/1.1\r\n\r\n", "GET http://a.com:x/ HTTP/1.1\r\n\r\n",
+            "GET http://a.com/#f HTTP/1.1\r\n\r\n",
+        "GET http://a.com\\x/ HTTP/1.1\r\n\r\n", "GET http://a.com/\xc3\xbc HTTP/1.1\r\n\r\n", "GET http://a.com/\tx HTTP/1.1\r\n\r\n",
+            "G/T http://a.com/ HTTP/1.1\r\n\r\n",
+        "GET http://a.com/ HTTP/1.1\r\nHost: b.com\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nHost: a.com:81\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1\r\nHost: a.com\r\nHost: a.com\r\n\r\n",
+        "GET http://a.com/ HTTP/1.1\r\nHost:\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nHost : a.com\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1\r\nX: 1\r\n folded\r\n\r\n",
         "GET http://a.com/ HTTP/1.1\r\nnocolon\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\n: x\r\n\r\n", "GET http://a.com/ HTTP/1.1\nHost: a.com\r\n\r\n",
         "GET http://a.com/ HTTP/1.1\r\nX: a\nY: b\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nX: a\rY: b\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nX: \x01\r\n\r\n",
-        "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        "GET http://a.com/ HTTP/1.1\r\nContent-Length: +1\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nContent-Length: \r\n\r\n",
+        "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET http://a.com/ HTTP/1.1\r\nContent-Length: +1\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1\r\nContent-Length: \r\n\r\n",
         "GET http://a.com/ HTTP/1.1\r\nContent-Length: 9999999999999999999\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-        "GET http://a.com/ HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n", "GET http://a.com/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET http://a.com/ HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n",
+            "GET http://a.com/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
         "GET http://a.com/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "CONNECT a.com HTTP/1.1\r\n\r\n", "CONNECT http://a.com:443 HTTP/1.1\r\n\r\n",
-        "CONNECT a.com:443/ HTTP/1.1\r\n\r\n", "CONNECT :443 HTTP/1.1\r\n\r\n", "CONNECT a.com:443@b.com:443 HTTP/1.1\r\n\r\n", "connect a.com:443 HTTP/1.1\r\n\r\n",
+        "CONNECT a.com:443/ HTTP/1.1\r\n\r\n", "CONNECT :443 HTTP/1.1\r\n\r\n", "CONNECT a.com:443@b.com:443 HTTP/1.1\r\n\r\n",
+            "connect a.com:443 HTTP/1.1\r\n\r\n",
         "CONNECT [fe80::1%lo]:443 HTTP/1.1\r\n\r\n", "CONNECT ::1:443 HTTP/1.1\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -97,11 +108,16 @@ static void long_heads(void **state) {
 static void bodies(void **state) {
     (void)state;
     static const struct { bool chunked; uint64_t length; const char *sent; size_t used; Feed feed; } cases[] = {
-        { false, 0, "GET", 0, FEED_READY }, { false, 3, "abcGET", 3, FEED_READY }, { false, 4, "abc", 3, FEED_MORE }, { true, 0, "0\r\n\r\nGET", 5, FEED_READY },
-        { true, 0, "3\r\nabc\r\n0\r\n\r\nGET", 13, FEED_READY }, { true, 0, "0003\r\nabc\r\n00\r\n\r\n", 17, FEED_READY }, { true, 0, "A\r\n0123456789\r\n0\r\n\r\n", 20, FEED_READY },
-        { true, 0, "3\r\nab", 5, FEED_MORE }, { true, 0, "3\nabc\r\n0\r\n\r\n", 0, FEED_BAD }, { true, 0, "\r\n", 0, FEED_BAD }, { true, 0, "3;ext=1\r\nabc", 0, FEED_BAD },
-        { true, 0, "0\r\nTrailer: 1\r\n\r\n", 0, FEED_BAD }, { true, 0, "3\r\nabcd\r\n", 0, FEED_BAD }, { true, 0, "-1\r\n", 0, FEED_BAD }, { true, 0, "0x3\r\n", 0, FEED_BAD },
-        { true, 0, "fffffffffffff\r\n", 0, FEED_BAD }, { true, 0, " 3\r\n", 0, FEED_BAD }, { true, 0, "3 \r\n", 0, FEED_BAD }, { true, 0, "0\r\n\rx", 0, FEED_BAD },
+        { false, 0, "GET", 0, FEED_READY }, { false, 3, "abcGET", 3, FEED_READY }, { false, 4, "abc", 3, FEED_MORE },
+            { true, 0, "0\r\n\r\nGET", 5, FEED_READY },
+        { true, 0, "3\r\nabc\r\n0\r\n\r\nGET", 13, FEED_READY }, { true, 0, "0003\r\nabc\r\n00\r\n\r\n", 17, FEED_READY },
+            { true, 0, "A\r\n0123456789\r\n0\r\n\r\n", 20, FEED_READY },
+        { true, 0, "3\r\nab", 5, FEED_MORE }, { true, 0, "3\nabc\r\n0\r\n\r\n", 0, FEED_BAD }, { true, 0, "\r\n", 0, FEED_BAD },
+            { true, 0, "3;ext=1\r\nabc", 0, FEED_BAD },
+        { true, 0, "0\r\nTrailer: 1\r\n\r\n", 0, FEED_BAD }, { true, 0, "3\r\nabcd\r\n", 0, FEED_BAD }, { true, 0, "-1\r\n", 0, FEED_BAD },
+            { true, 0, "0x3\r\n", 0, FEED_BAD },
+        { true, 0, "fffffffffffff\r\n", 0, FEED_BAD }, { true, 0, " 3\r\n", 0, FEED_BAD }, { true, 0, "3 \r\n", 0, FEED_BAD },
+            { true, 0, "0\r\n\rx", 0, FEED_BAD },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Str all = str_from(cases[i].sent);
@@ -112,7 +128,8 @@ static void bodies(void **state) {
             proxy_body_start(&b, &h);
             Feed fed = proxy_body_feed(&b, str_sub(all, 0, cut), &used);
             if (fed == FEED_MORE) fed = proxy_body_feed(&b, str_sub(all, cut, all.n), &more);
-            if (fed != cases[i].feed || (fed != FEED_BAD && used + more != cases[i].used)) fail_msg("%s cut at %zu: %d %zu", cases[i].sent, cut, fed, used + more);
+            if (fed != cases[i].feed || (fed != FEED_BAD && used + more != cases[i].used)) fail_msg("%s cut at %zu: %d %zu", cases[i].sent,
+                cut, fed, used + more);
         }
     }
 }

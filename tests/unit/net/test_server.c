@@ -30,7 +30,8 @@ static void wait_for(atomic_int *what, int n) {
 }
 
 static void add_stream(World *w, HttpServerRequest *q) {
-    bool ok = http_server_stream(q, 200, &(HttpServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1) && http_server_write(q, STR("data: hello\n\n"));
+    bool ok = http_server_stream(q, 200, &(HttpServerHeader){ STR("Content-Type"), STR("text/event-stream") }, 1)
+        && http_server_write(q, STR("data: hello\n\n"));
     if (!ok) return;
     http_server_on_gone(q, on_gone, w);
     http_server_keep(q);
@@ -161,7 +162,8 @@ static void doubtful_requests_are_refused(void **state) {
         buf_reset(&text);
         buf_add_fmt(&text, HEAD("POST /echo") "%s" HEAD("GET /smuggled") CLOSE "\r\n", heads[i]);
         ask(&w, text.at, &in);
-        if (!str_starts(buf_str(&in), STR("HTTP/1.1 400")) || !says(&in, "Connection: close") || says(&in, "smuggled")) fail_msg("%s\n=> %s", heads[i], in.at ? in.at : "");
+        if (!str_starts(buf_str(&in), STR("HTTP/1.1 400")) || !says(&in, "Connection: close")
+            || says(&in, "smuggled")) fail_msg("%s\n=> %s", heads[i], in.at ? in.at : "");
     }
     assert_int_equal(atomic_load(&w.handled), 0);
     buf_clear(&text);
@@ -438,9 +440,11 @@ static void every_start_that_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_answered), cmocka_unit_test(doubtful_requests_are_refused), cmocka_unit_test(heads_are_bounded), cmocka_unit_test(one_connection_carries_many),
+        cmocka_unit_test(requests_are_answered), cmocka_unit_test(doubtful_requests_are_refused), cmocka_unit_test(heads_are_bounded),
+            cmocka_unit_test(one_connection_carries_many),
         cmocka_unit_test(dawdlers_are_cut_off), cmocka_unit_test(half_closed_is_answered), cmocka_unit_test(leaving_is_noticed),
-        cmocka_unit_test(many_streams), cmocka_unit_test(many_come_and_go), cmocka_unit_test(slow_readers_are_cut_off), cmocka_unit_test(stopping_ends_everything),
+        cmocka_unit_test(many_streams), cmocka_unit_test(many_come_and_go), cmocka_unit_test(slow_readers_are_cut_off),
+            cmocka_unit_test(stopping_ends_everything),
         cmocka_unit_test(bad_starts_are_explained), cmocka_unit_test(v6_is_served),
 #ifdef HARNESS_FAULTS
         cmocka_unit_test(every_start_that_fails),

@@ -73,6 +73,7 @@ static void test_find(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_names), cmocka_unit_test(test_mask), cmocka_unit_test(test_mask_json), cmocka_unit_test(test_find) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_names), cmocka_unit_test(test_mask), cmocka_unit_test(test_mask_json),
+        cmocka_unit_test(test_find) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,8 @@ static void test_rules(void **state) {
         { "---\nlimits: { deny: [filesystem] }\n---\n", "a", "", &careful, false, true, "limits.deny: filesystem",
           "tool \"a\" is denied by limits.deny: filesystem", "" },
         { "---\n---\n", "a", "", &careful, false, true, "", "", "safety.requires_confirmation" },
-        { "---\ntools_policy: { deny: [a] }\n---\n", "a", "", &netted, true, false, "tools_policy.deny: a", "tool \"a\" is denied by tools_policy.deny: a", "" },
+        { "---\ntools_policy: { deny: [a] }\n---\n", "a", "", &netted, true, false, "tools_policy.deny: a",
+            "tool \"a\" is denied by tools_policy.deny: a", "" },
         { "---\nlimits: { deny: [mutating], confirm: [destructive] }\n---\n", "a", "", &harmless, false, true, "", "", "" },
         { "---\nlimits: { confirm: [networked, destructive] }\n---\n", "a", "", &netted, false, true, "", "", "limits.confirm: networked" },
         { "---\n---\n", "a", "", &netted, true, true, "", "", "confirm: true" },
@@ -166,9 +167,12 @@ static void test_approvals(void **state) {
 
 static void test_sensitive(void **state) {
     (void)state;
-    static const char *const yes[] = { ".env", "/a/.ENV.local", "credentials", "/x/Credentials.json/y", "server.PEM", "a/b.key", "/root/.ssh/id_rsa", ".envrc", ".env/x",
-                                       "secrets.json", "a/Secrets.JSON", ".npmrc", "/home/u/.pypirc", ".NETRC", ".git-credentials", "x/.pgpass", ".aws/credentials" };
-    static const char *const no[] = { "", "/", "env", "/a/b.c", "keyboard", "monkey", "kid_a", "pem", "my.env", "xcredentials", "secrets.json5", "mysecrets.json", "npmrc", ".npmrc.md", "netrc", ".pgpass2" };
+    static const char *const yes[] = { ".env", "/a/.ENV.local", "credentials", "/x/Credentials.json/y", "server.PEM", "a/b.key",
+        "/root/.ssh/id_rsa", ".envrc", ".env/x",
+                                       "secrets.json", "a/Secrets.JSON", ".npmrc", "/home/u/.pypirc", ".NETRC", ".git-credentials",
+                                           "x/.pgpass", ".aws/credentials" };
+    static const char *const no[] = { "", "/", "env", "/a/b.c", "keyboard", "monkey", "kid_a", "pem", "my.env", "xcredentials",
+        "secrets.json5", "mysecrets.json", "npmrc", ".npmrc.md", "netrc", ".pgpass2" };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!approval_sensitive(str_from(yes[i]))) fail_msg("%s is sensitive", yes[i]);
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)

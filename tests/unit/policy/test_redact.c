@@ -283,7 +283,8 @@ static void test_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_pieces), cmocka_unit_test(test_overlap), cmocka_unit_test(test_patterns), cmocka_unit_test(test_fails_closed),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_pieces), cmocka_unit_test(test_overlap), cmocka_unit_test(test_patterns),
+            cmocka_unit_test(test_fails_closed),
         cmocka_unit_test(test_json), cmocka_unit_test(test_events), cmocka_unit_test(test_threads), cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,8 @@ static void test_bombs(void **state) {
         fill(script, sizeof script, scripts[i], mark);
         SandboxResult r;
         world_sh(&world, script, &r);
-        if (!r.process_limit && i > 0) fail_msg("%s: not noticed (exit %d%s)", script, r.exit_code, r.timed_out ? ", timed out" : r.memory_limit ? ", memory" : "");
+        if (!r.process_limit && i > 0) fail_msg("%s: not noticed (exit %d%s)", script, r.exit_code,
+            r.timed_out ? ", timed out" : r.memory_limit ? ", memory" : "");
         if (alive(mark)) fail_msg("%s: alive", script);
         sandbox_result_clear(&r);
     }
@@ -331,7 +332,8 @@ static void *many_calls(void *why) {
         if (!sandbox_run(world.sandbox, &world.rules, &c, NULL, &r, &err)) snprintf(why, WHY_MAX, "call %d: %.200s", i, err.msg);
         else if (r.exit_code != 0 || r.out.n < 2)
             snprintf(why, WHY_MAX, "call %d: status %d, signal %d,%s%s output \"%.60s\", errors \"%.200s\", denied \"%.100s\"", i, r.exit_code, r.signal,
-                     r.timed_out ? " timed out," : "", r.process_limit ? " too many processes," : "", buf_str(&r.out).at, buf_str(&r.err).at, buf_str(&r.denied).at);
+                     r.timed_out ? " timed out," : "", r.process_limit ? " too many processes," : "", buf_str(&r.out).at,
+                         buf_str(&r.err).at, buf_str(&r.denied).at);
         sandbox_result_clear(&r);
     }
     return NULL;

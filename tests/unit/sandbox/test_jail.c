@@ -90,7 +90,8 @@ static const struct { const char *path, *content, *error; } reading[] = {
     { "a.txt", "hello", NULL }, { "./a.txt", "hello", NULL }, { ".//.//a.txt", "hello", NULL }, { "sub/../a.txt", "hello", NULL },
     { "sub/./../sub/b.txt", "b", NULL }, { "@/ws/a.txt", "hello", NULL }, { "@/ws/sub/../a.txt", "hello", NULL }, { "@/out/../ws/a.txt", "hello", NULL },
     { "@/out/to_ws/a.txt", "hello", NULL }, { "/../..@", NULL, "outside" }, { "@/ro/r.txt", "r", NULL }, { "@/rw/w.txt", "w", NULL },
-    { "to_b", "b", NULL }, { "to_to_b", "b", NULL }, { "to_sub/b.txt", "b", NULL }, { "to_sub/../a.txt", "hello", NULL }, { "abs_sub/b.txt", "b", NULL }, { "abs_ro", "r", NULL },
+    { "to_b", "b", NULL }, { "to_to_b", "b", NULL }, { "to_sub/b.txt", "b", NULL }, { "to_sub/../a.txt", "hello", NULL },
+        { "abs_sub/b.txt", "b", NULL }, { "abs_ro", "r", NULL },
     { "outer", "secret", NULL },                             /* a hard link counts as a file of the workspace: it cannot
                                                               * be distinguished */
     { "alias", "tool", NULL }, { ".harness/tools/x.md", "tool", NULL }, { "to_tools/x.md", "tool", NULL },

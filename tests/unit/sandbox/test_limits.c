@@ -175,7 +175,8 @@ static void test_reach(void **state) {
 
 static int all_tests(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scratch), cmocka_unit_test(test_scratch_closed), cmocka_unit_test(test_disk), cmocka_unit_test(test_private_later), cmocka_unit_test(test_public_walk),
+        cmocka_unit_test(test_scratch), cmocka_unit_test(test_scratch_closed), cmocka_unit_test(test_disk),
+            cmocka_unit_test(test_private_later), cmocka_unit_test(test_public_walk),
         cmocka_unit_test(test_resolve), cmocka_unit_test(test_reach),
     };
     return cmocka_run_group_tests(tests, open_world, close_world);

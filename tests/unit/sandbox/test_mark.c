@@ -20,7 +20,8 @@ static int setup(void **state) {
     tree_put("ws/.harness/tools/x.md", "tool x");
     tree_put("ws/.harness/hooks/h.md", "hook");
     tree_put("ws/harness.md", "rules");
-    const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/harness.md"), tree_path("ws/tools.json"), tree_path("ws/.git/worktrees/*/commondir"), NULL };
+    const char *paths[] = { tree_path("ws/.harness"), tree_path("ws/harness.md"), tree_path("ws/tools.json"),
+        tree_path("ws/.git/worktrees/*/commondir"), NULL };
     Error err = { 0 };
     if (!protect_new(root, paths, NULL, &protect, &err)) fail_msg("%s", err.msg);
     return 0;
@@ -178,7 +179,8 @@ static void another_project_is_left_alone(void **state) {
 
 static void look_live(MarkPurpose purpose, View *view, Buf *told) {
     Error err = { 0 };
-    if (!mark_look(&(MarkLook){ .folder = rules, .root = root, .workspace = root, .purpose = purpose, .view = view, .told = told }, &err)) fail_msg("%s", err.msg);
+    if (!mark_look(&(MarkLook){ .folder = rules, .root = root, .workspace = root, .purpose = purpose, .view = view, .told = told },
+        &err)) fail_msg("%s", err.msg);
 }
 
 static int found(const View *v, const char *path) {
@@ -346,7 +348,8 @@ static void damage_stops(void **state) {
     (void)state;
     Error err = { 0 };
     Buf told = { 0 };
-    static const char *const how[] = { "truncate -s 100 ../state/rules/snapshot-*", "rm ../state/rules/snapshot-*", "printf x | dd of=$(echo ../state/rules/snapshot-*) bs=1 seek=900 conv=notrunc",
+    static const char *const how[] = { "truncate -s 100 ../state/rules/snapshot-*", "rm ../state/rules/snapshot-*",
+        "printf x | dd of=$(echo ../state/rules/snapshot-*) bs=1 seek=900 conv=notrunc",
                                        "truncate -s 10 ../state/rules/mark-*", "chmod 0 ../state/rules/snapshot-*" };
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
         if (geteuid() == 0 && strstr(how[i], "chmod")) continue;
@@ -423,7 +426,8 @@ static void killed_at_every_step_of_beginning(void **state) {
             Mark *m = NULL;
             int lock;
             fault_arm_kill(nth);
-            bool ok = mark_new(rules, root, &m, &err) && mark_hold(rules, root, MARK_ALONE, &lock, &err) && protect_record(protect, m, &err) && mark_set(m, true, &err);
+            bool ok = mark_new(rules, root, &m, &err) && mark_hold(rules, root, MARK_ALONE, &lock, &err) && protect_record(protect, m, &err)
+                && mark_set(m, true, &err);
             if (ok) sh(spoil);
             if (ok) (void)protect_verify(protect, &err);
             _exit(ok && protect_same(protect, NULL) && mark_set(m, false, &err) ? 0 : 1);

@@ -57,8 +57,10 @@ static void test_shields(void **state) {
                               in(&w, "dangling"), in(&w, "around"), in(&w, "sub/link"), in(&w, "top/x"), "/etc/passwd", "/", w.workspace, NULL };
     w.rules.protect = protect;
     if (has_mounts(&w)) {
-        static const char *const no[] = { "echo y > a/b/c/rule", "rm -f a/b/c/rule", "mv a/b/c/rule r", "mv a/b/c z", "mv a/b z", "mv a z", "echo y > top", "rm -f top",
-                                          "echo y > folder/new", "echo y > folder/below/f", "mv folder f2", "rm -rf folder/below", "echo y > link", "echo y > real/target",
+        static const char *const no[] = { "echo y > a/b/c/rule", "rm -f a/b/c/rule", "mv a/b/c/rule r", "mv a/b/c z", "mv a/b z", "mv a z",
+            "echo y > top", "rm -f top",
+                                          "echo y > folder/new", "echo y > folder/below/f", "mv folder f2", "rm -rf folder/below",
+                                              "echo y > link", "echo y > real/target",
                                           "mv real r2", "mv sub s2", "ln top second", "ln a/b/c/rule second", "echo y > sub/link" };
         for (size_t i = 0; i < sizeof no / sizeof *no; i++) stops(&w, no[i]);
     }

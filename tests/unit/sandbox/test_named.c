@@ -12,14 +12,18 @@ static char base[] = "/tmp/harness-named-XXXXXX", workspace[64];
 
 /* `path` is below the base folder; `ws` is the place that tools can write. */
 static const struct { const char *path, *problem; } cases[] = {
-    { "ws/new", NULL }, { "ws/sub/new", NULL }, { "ws/sub/../file", NULL }, { "ws//./file", NULL }, { "out/new", NULL }, { "to-out/new2", NULL }, { "to-ws/new3", NULL },
+    { "ws/new", NULL }, { "ws/sub/new", NULL }, { "ws/sub/../file", NULL }, { "ws//./file", NULL }, { "out/new", NULL },
+        { "to-out/new2", NULL }, { "to-ws/new3", NULL },
     { "ws/link", "ws/link is a symbolic link in a place that tools can write" }, { "ws/dangling", "is a symbolic link in a place that tools can write" },
-    { "ws/away/new", "ws/away is a symbolic link in a place" }, { "ws/away/../new", "ws/away is a symbolic link in a place" }, { "ws/inner/new", "ws/inner is a symbolic link in a place" },
+    { "ws/away/new", "ws/away is a symbolic link in a place" }, { "ws/away/../new", "ws/away is a symbolic link in a place" },
+        { "ws/inner/new", "ws/inner is a symbolic link in a place" },
     { "to-ws/link", "ws/link is a symbolic link in a place" }, { "to-ws/away/new", "ws/away is a symbolic link in a place" },
-    { "chain/new", "ws/away is a symbolic link in a place" }, { "ws/loop/x", "ws/loop is a symbolic link in a place" }, { "loop/x", "Too many levels of symbolic links" },
+    { "chain/new", "ws/away is a symbolic link in a place" }, { "ws/loop/x", "ws/loop is a symbolic link in a place" },
+        { "loop/x", "Too many levels of symbolic links" },
     { "to-file", "is a symbolic link, and harness does not write through one" },
     { "ws/two", "another name elsewhere" }, { "out/two", NULL }, { "ws/fifo", "it is a FIFO" }, { "out/fifo", "a FIFO that no program reads" },
-    { "ws/sub", "Is a directory" }, { "ws/none/new", "No such file" }, { "ws/file/new", "Not a directory" }, { "ws/sub/", "not the name of a file" }, { "ws/sub/..", "directory" },
+    { "ws/sub", "Is a directory" }, { "ws/none/new", "No such file" }, { "ws/file/new", "Not a directory" },
+        { "ws/sub/", "not the name of a file" }, { "ws/sub/..", "directory" },
 };
 
 static void test_cases(void **state) {

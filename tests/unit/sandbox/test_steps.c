@@ -6,7 +6,8 @@ static void test_names(void **state) {
     assert_true(steps_is("rebase-merge", "git-rebase-todo"));
     assert_true(steps_is_path("/a/.git/worktrees/x/rebase-merge/git-rebase-todo"));
     assert_true(steps_is_path("/a/.git/sequencer/opts"));
-    static const char *const no[] = { "", "/", "git-rebase-todo", "/a/.git/rebase-merge", "/a/rebase-merge/git-rebase-todo/x", "/a/sequencer/strategy", "/a/opts" };
+    static const char *const no[] = { "", "/", "git-rebase-todo", "/a/.git/rebase-merge", "/a/rebase-merge/git-rebase-todo/x",
+        "/a/sequencer/strategy", "/a/opts" };
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(steps_is_path(no[i]));
 }
 

@@ -32,7 +32,8 @@ static void test_prefixes(void **state) {
                                          "uri", "uri-reference", "iri", "iri-reference", "uri-template", "uuid", "json-pointer",
                                          "relative-json-pointer", "regex" };
     static const char *const texts[] = { "2024-01-01T00:00:00.5+01:00", "P1Y2M3DT4H5M6S", "\"a\\\" b\"@[IPv6:1:2::3.4.5.6]", "xn--ihqwcrb4cv8a8dqg056pqjye.a-b",
-                                         "http://u:p@[v1.x]:80/%20?q#f", "{+a.b%20,c:12*}", "/~0/~1", "\xc3\xa9\xff\xe2\x80", "(?<a>[^\\u{1F600}-\\p{L}])\\k<a>{2,}" };
+                                         "http://u:p@[v1.x]:80/%20?q#f", "{+a.b%20,c:12*}", "/~0/~1", "\xc3\xa9\xff\xe2\x80",
+                                             "(?<a>[^\\u{1F600}-\\p{L}])\\k<a>{2,}" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             for (size_t n = 0; n <= strlen(texts[k]); n++) {

@@ -90,11 +90,13 @@ static void test_messages(void **state) {
 static void test_numbers(void **state) {
     (void)state;
     static const Row rows[] = {
-        { "{\"multipleOf\":0.0001}", "0.0075", "" }, { "{\"multipleOf\":0.01}", "19.99", "" }, { "{\"multipleOf\":0.01}", "19.999", ": must be a multiple of 0.01 @/multipleOf\n" },
+        { "{\"multipleOf\":0.0001}", "0.0075", "" }, { "{\"multipleOf\":0.01}", "19.99", "" },
+            { "{\"multipleOf\":0.01}", "19.999", ": must be a multiple of 0.01 @/multipleOf\n" },
         { "{\"multipleOf\":0.5}", "1e308", "" }, { "{\"multipleOf\":1e-8}", "12391239123", "" }, { "{\"multipleOf\":1e20}", "300000000000000000000", "" },
         { "{\"multipleOf\":1e20}", "300000000000000000001", ": must be a multiple of 100000000000000000000.0 @/multipleOf\n" },
         { "{\"multipleOf\":123456789012345678901234567890}", "246913578024691357802469135780", "" },
-        { "{\"multipleOf\":1e300}", "1.0", ": must be a multiple of 1e+300 @/multipleOf\n" }, { "{\"multipleOf\":3}", "-9", "" }, { "{\"multipleOf\":1e-300}", "0", "" },
+        { "{\"multipleOf\":1e300}", "1.0", ": must be a multiple of 1e+300 @/multipleOf\n" }, { "{\"multipleOf\":3}", "-9", "" },
+            { "{\"multipleOf\":1e-300}", "0", "" },
         { "{\"maximum\":9007199254740993}", "9007199254740992.0", "" },
         { "{\"minimum\":9007199254740993}", "9007199254740992.0", ": must be at least 9007199254740993 @/minimum\n" },
         { "{\"type\":\"integer\"}", "1e300", "" }, { "{\"minLength\":1.0}", "\"\"", ": must have at least 1 character, has 0 @/minLength\n" },
@@ -126,7 +128,8 @@ static void test_bad_schemas(void **state) {
         { "{\"$ref\":1}", "/$ref: must be a string, not int", ERR_VALIDATION },
         { "{\"$ref\":\"#/x\",\"x\":3}", "/x: a schema must be an object or a boolean, not int", ERR_VALIDATION },
         { "{\"$id\":\"http://x/#y\"}", "/$id: must not have a fragment", ERR_VALIDATION },
-        { "{\"$id\":\"http://x/\",\"$defs\":{\"a\":{\"$id\":\"a\"},\"b\":{\"$id\":\"a\"}}}", "/$defs/b/$id: \"http://x/a\" is used more than once", ERR_VALIDATION },
+        { "{\"$id\":\"http://x/\",\"$defs\":{\"a\":{\"$id\":\"a\"},\"b\":{\"$id\":\"a\"}}}",
+            "/$defs/b/$id: \"http://x/a\" is used more than once", ERR_VALIDATION },
         { "{\"$defs\":{\"a\":{\"$anchor\":\"a\"},\"b\":{\"$anchor\":\"a\"}}}", "/$defs/b/$anchor: \"a\" is used more than once", ERR_VALIDATION },
         { "{\"$anchor\":\"1\"}", "/$anchor: \"1\" is not a name", ERR_VALIDATION },
         { "{\"$schema\":\"http://h/unknown\"}", "/$schema: unknown meta-schema \"http://h/unknown\"", ERR_VALIDATION },
@@ -205,7 +208,8 @@ static void test_endless(void **state) {
     (void)state;
     static const char *const schemas[] = {
         "{\"$ref\":\"#\"}", "{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}]}", "{\"not\":{\"$ref\":\"#\"}}", "{\"anyOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}]}",
-        "{\"$dynamicAnchor\":\"a\",\"$dynamicRef\":\"#a\"}", "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}",
+        "{\"$dynamicAnchor\":\"a\",\"$dynamicRef\":\"#a\"}",
+            "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}}}",
         "{\"if\":{\"$ref\":\"#\"},\"then\":false}", "{\"not\":{\"not\":{\"$ref\":\"#\"}}}",
     };
     Heap *h = heap_new(0);
@@ -274,7 +278,8 @@ static void test_deep(void **state) {
     }
     Value many = unit_json(h, "[]");
     for (int i = 0; i < 40; i++) assert_true(list_push(h, value_list(many), shared, NULL));
-    static const char *const walks[] = { "{\"items\":{\"$ref\":\"#\"}}", "{\"items\":{\"$ref\":\"#\"},\"contains\":true,\"minContains\":0}", "{\"uniqueItems\":true}" };
+    static const char *const walks[] = { "{\"items\":{\"$ref\":\"#\"}}", "{\"items\":{\"$ref\":\"#\"},\"contains\":true,\"minContains\":0}",
+        "{\"uniqueItems\":true}" };
     for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
         Error why = { 0 };
         assert_true(schema_compile(&(SchemaInput){ .root = unit_json(h, walks[i]), .max_steps = 10000 }, &s, &why));

@@ -12,8 +12,10 @@ static void test_resolve(void **state) {
         { "http://a/b/c/d;p?q", "#s", "http://a/b/c/d;p?q#s" }, { "http://a/b/c/d;p?q", "", "http://a/b/c/d;p?q" },
         { "http://a/b/c/d;p?q", ".", "http://a/b/c/" }, { "http://a/b/c/d;p?q", "..", "http://a/b/" }, { "http://a/b/c/d;p?q", "../g", "http://a/b/g" },
         { "http://a/b/c/d;p?q", "../..", "http://a/" }, { "http://a/b/c/d;p?q", "../../../g", "http://a/g" }, { "http://a/b/c/d;p?q", "/./g", "http://a/g" },
-        { "http://a/b/c/d;p?q", "g.", "http://a/b/c/g." }, { "http://a/b/c/d;p?q", "./g/.", "http://a/b/c/g/" }, { "http://a/b/c/d;p?q", "g/../h", "http://a/b/c/h" },
-        { "http://a", "x", "http://a/x" }, { "", "x.json#y", "x.json#y" }, { "urn:uuid:1-2", "#/a", "urn:uuid:1-2#/a" }, { "urn:x", "urn:a/../b", "urn:a/../b" },
+        { "http://a/b/c/d;p?q", "g.", "http://a/b/c/g." }, { "http://a/b/c/d;p?q", "./g/.", "http://a/b/c/g/" },
+            { "http://a/b/c/d;p?q", "g/../h", "http://a/b/c/h" },
+        { "http://a", "x", "http://a/x" }, { "", "x.json#y", "x.json#y" }, { "urn:uuid:1-2", "#/a", "urn:uuid:1-2#/a" },
+            { "urn:x", "urn:a/../b", "urn:a/../b" },
         { "http://a/b#c", "", "http://a/b" }, { "file:///d/a.json", "b/c.json", "file:///d/b/c.json" }, { "x", "../../y", "y" },
     };
     Arena arena = { 0 };

@@ -29,7 +29,8 @@ static void describe(const Dict *names, Buf *out) {
     for (uint32_t i = 0; dict_next(names, &i, &e);) {
         buf_add_fmt(out, STR_FMT "%s:", STR_ARG(value_str(e->key)), vm_is_callable(e->value) ? "()" : native_is_slot(e->value) ? "=" : "");
         if (native_is_module(e->value))
-            for (uint32_t k = 0; dict_next(((NativeModule *)value_object(e->value))->members, &k, &m);) buf_add_fmt(out, " " STR_FMT, STR_ARG(value_str(m->key)));
+            for (uint32_t k = 0; dict_next(((NativeModule *)value_object(e->value))->members, &k, &m);) buf_add_fmt(out, " " STR_FMT,
+                STR_ARG(value_str(m->key)));
         buf_add_char(out, '\n');
     }
 }
@@ -109,7 +110,8 @@ static const ScriptCase runtime_cases[] = {
     { "type(runtime)", "\"dict\"" }, { "runtime['run_id']", "\"r1\"" }, { "runtime.get('depth'), runtime.get('no', 3)", "(2, 3)" },
     { "[k for k in runtime]", "[\"run_id\", \"depth\"]" }, { "sorted(runtime.items())", "[(\"depth\", 2), (\"run_id\", \"r1\")]" },
     { "runtime['x'] = 1\nreturn 1", "error: cannot insert into frozen hash table" }, { "runtime.clear()", "error: clear: cannot clear frozen hash table" },
-    { "'run_id' in runtime, len(runtime), dict(runtime)", "(True, 2, {\"run_id\": \"r1\", \"depth\": 2})" }, { "runtime['no']", "error: key \"no\" not in dict" },
+    { "'run_id' in runtime, len(runtime), dict(runtime)", "(True, 2, {\"run_id\": \"r1\", \"depth\": 2})" },
+        { "runtime['no']", "error: key \"no\" not in dict" },
     { "(lambda: runtime['depth'])()", "2" }, { "[runtime, (runtime, 1)]", "[{\"run_id\": \"r1\", \"depth\": 2}, ({\"run_id\": \"r1\", \"depth\": 2}, 1)]" },
 };
 
@@ -204,17 +206,21 @@ static const struct { const char *body, *want, *said; } calls[] = {
     { "meta.tool_register('n', 'd', {}, 's')", "None", "tool {\"name\":\"n\",\"description\":\"d\",\"parameters\":{},\"script\":\"s\"};" },
     { "meta.register_hook('n', 'tool.pre', 's', priority=5)", "None", "hook {\"name\":\"n\",\"event\":\"tool.pre\",\"script\":\"s\",\"priority\":5};" },
     { "meta.agent_register(name='a', prompt='p')", "error: meta.agent_register: too many agents", "agent {\"name\":\"a\",\"prompt\":\"p\"};" },
-    { "meta.register_agent(prompt='p')", "error: meta.register_agent: missing argument for name", "" }, { "meta.agent_register('a')", "error: meta.agent_register: takes keyword arguments only", "" },
+    { "meta.register_agent(prompt='p')", "error: meta.register_agent: missing argument for name", "" },
+        { "meta.agent_register('a')", "error: meta.agent_register: takes keyword arguments only", "" },
     { "delegate(agent='a', task='t', tools=['x'])", "\"done\"", "delegate {\"agent\":\"a\",\"task\":\"t\",\"tools\":[\"x\"]};" },
     { "delegate({'agent': 'a', 'task': 't'})", "\"done\"", "delegate {\"agent\":\"a\",\"task\":\"t\"};" },
-    { "delegate(agent='a')", "error: delegate: missing argument for task", "" }, { "delegate(agent=1, task='t')", "error: delegate: for parameter agent: got int, want string", "" },
+    { "delegate(agent='a')", "error: delegate: missing argument for task", "" },
+        { "delegate(agent=1, task='t')", "error: delegate: for parameter agent: got int, want string", "" },
     { "complete('hi')", "\"done\"", "complete {\"prompt\":\"hi\",\"max_tokens\":1024,\"model\":null};" },
     { "complete([{'role': 'user'}], 5, 'm')", "\"done\"", "complete {\"messages\":[{\"role\":\"user\"}],\"max_tokens\":5,\"model\":\"m\"};" },
-    { "complete(messages=[])", "\"done\"", "complete {\"messages\":[],\"max_tokens\":1024,\"model\":null};" }, { "complete()", "error: complete: give either a prompt or messages", "" },
+    { "complete(messages=[])", "\"done\"", "complete {\"messages\":[],\"max_tokens\":1024,\"model\":null};" },
+        { "complete()", "error: complete: give either a prompt or messages", "" },
     { "complete('a', max_tokens=0)", "error: complete: for parameter max_tokens: must be between 1 and 2147483647", "" },
     { "ask('name?', {'type': 'string'})", "\"done\"", "ask name?  {\"type\":\"string\"};" }, { "ask('ok?')", "\"done\"", "ask ok?  null;" },
     { "ask('ok?', None, 'k')", "\"done\"", "[k] ask ok?  null;" }, { "roots()", "\"done\"", "[roots] roots;" },
-    { "ask_all({})", "{}", "" }, { "ask_all({'a': {'message': 'm'}, 'b': {'roots': True}})", "{\"a\": \"done\", \"b\": \"done\"}", "[a] ask m  null;[b] roots;" },
+    { "ask_all({})", "{}", "" }, { "ask_all({'a': {'message': 'm'}, 'b': {'roots': True}})", "{\"a\": \"done\", \"b\": \"done\"}",
+        "[a] ask m  null;[b] roots;" },
     { "ask_all({'a': {'prompt': 'p', 'max_tokens': 9}})", "{\"a\": \"done\"}", "[a] sample 9 [{\"role\":\"user\",\"content\":\"p\"}];" },
     { "ask_all({'a': {'messages': [1]}})", "{\"a\": \"done\"}", "[a] sample 1024 [1];" },
     { "ask_all({'a': 1})", "error: ask_all: request \"a\": got int, want dict", "" },
@@ -224,11 +230,15 @@ static const struct { const char *body, *want, *said; } calls[] = {
     { "ask_all({'a': {'message': 'm', 'schema': 1}})", "error: ask_all: request \"a\": schema: got int, want dict", "" },
     { "ask_all({1: {}})", "error: ask_all: a key must be a string, not int", "" },
     { "ask_all({str(i): {'roots': True} for i in range(65)})", "error: ask_all: more than 64 requests", "" },
-    { "progress(1, 2, 'm')", "None", "done 1;total 2;m;" }, { "progress(0.5)", "None", "done 0.5;total null;;" }, { "progress('a')", "error: progress: for parameter done: got string, want float or int", "" },
-    { "task.poll('x')", "\"done\"", "task 0 x 0;" }, { "task.await('x')", "\"done\"", "task 1 x -1;" }, { "task.await('x', 10)", "\"done\"", "task 1 x 10;" }, { "task.cancel('x')", "\"done\"", "task 2 x 0;" },
+    { "progress(1, 2, 'm')", "None", "done 1;total 2;m;" }, { "progress(0.5)", "None", "done 0.5;total null;;" },
+        { "progress('a')", "error: progress: for parameter done: got string, want float or int", "" },
+    { "task.poll('x')", "\"done\"", "task 0 x 0;" }, { "task.await('x')", "\"done\"", "task 1 x -1;" },
+        { "task.await('x', 10)", "\"done\"", "task 1 x 10;" }, { "task.cancel('x')", "\"done\"", "task 2 x 0;" },
     { "emit('e', {'a': [1]})", "None", "emit e  {\"a\":[1]};" }, { "emit('e')", "None", "emit e  null;" },
-    { "log('a')", "None", "log 1 a;" }, { "log.warn([1])", "None", "log 2 [1];" }, { "log.error('e')", "None", "log 3 e;" }, { "log.debug('d')", "None", "log 0 d;" }, { "print('p', 1)", "None", "log 1 p 1;" },
-    { "env('HOME')", "\"\"", "log 2 env: HOME is not in sandbox.env_allow, so scripts cannot read it;" }, { "env('HARNESS_TEST_YES')", "\"v\"", "" }, { "env('HARNESS_TEST_UNSET')", "\"\"", "" },
+    { "log('a')", "None", "log 1 a;" }, { "log.warn([1])", "None", "log 2 [1];" }, { "log.error('e')", "None", "log 3 e;" },
+        { "log.debug('d')", "None", "log 0 d;" }, { "print('p', 1)", "None", "log 1 p 1;" },
+    { "env('HOME')", "\"\"", "log 2 env: HOME is not in sandbox.env_allow, so scripts cannot read it;" },
+        { "env('HARNESS_TEST_YES')", "\"v\"", "" }, { "env('HARNESS_TEST_UNSET')", "\"\"", "" },
     { "[log('x' * 1000) for i in range(2000)]", "error: log: output limit of 1048576 bytes reached", NULL },
 };
 
@@ -240,7 +250,8 @@ static void test_calls(void **state) {
     static const Str allowed[] = { { "HARNESS_TEST_YES", 16 }, { "HARNESS_TEST_UNSET", 18 } };
     script_begin(&u);
     setenv("HARNESS_TEST_YES", "v", 1);
-    u.calls = (HostCalls){ call_tool, list_tools, register_tool, register_hook, register_agent, delegate, complete, ask, progress, task, emit, log_line, NULL, NULL };
+    u.calls = (HostCalls){ call_tool, list_tools, register_tool, register_hook, register_agent, delegate, complete, ask, progress, task,
+        emit, log_line, NULL, NULL };
     u.host.call = &r;
     u.host.env_allow = (StrList){ .at = (Str *)(uintptr_t)allowed, .n = 2 };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -256,18 +267,24 @@ static void test_calls(void **state) {
 }
 
 static const ScriptCase absent[] = {
-    { "ask('a')", "error: ask is not available here" }, { "complete('a')", "error: complete is not available here" }, { "delegate(agent='a', task='b')", "error: delegate is not available here" },
-    { "emit('a')", "error: emit is not available here" }, { "progress(1)", "error: progress is not available here" }, { "task.poll('a')", "error: task.poll is not available here" },
+    { "ask('a')", "error: ask is not available here" }, { "complete('a')", "error: complete is not available here" },
+        { "delegate(agent='a', task='b')", "error: delegate is not available here" },
+    { "emit('a')", "error: emit is not available here" }, { "progress(1)", "error: progress is not available here" },
+        { "task.poll('a')", "error: task.poll is not available here" },
     { "meta.call_tool('a')", "error: meta.call_tool is not available here" }, { "meta.list_tools()", "error: meta.list_tools is not available here" },
-    { "meta.tool_register('a', 'b', {}, 'c')", "error: meta.tool_register is not available here" }, { "meta.register_agent(name='a')", "error: meta.register_agent is not available here" },
-    { "exec.run('true')", "error: exec.run: not available here" }, { "http.get('http://a')", "error: http.get: not available here" }, { "fs.read('a')", "error: fs.read: not available here" },
+    { "meta.tool_register('a', 'b', {}, 'c')", "error: meta.tool_register is not available here" },
+        { "meta.register_agent(name='a')", "error: meta.register_agent is not available here" },
+    { "exec.run('true')", "error: exec.run: not available here" }, { "http.get('http://a')", "error: http.get: not available here" },
+        { "fs.read('a')", "error: fs.read: not available here" },
     { "log('a')", "None" },
 };
 
 static const ScriptCase decisions[] = {
-    { "allow()", "{\"action\": \"allow\"}" }, { "block('no')", "{\"action\": \"block\", \"reason\": \"no\"}" }, { "block()", "{\"action\": \"block\", \"reason\": \"\"}" },
+    { "allow()", "{\"action\": \"allow\"}" }, { "block('no')", "{\"action\": \"block\", \"reason\": \"no\"}" },
+        { "block()", "{\"action\": \"block\", \"reason\": \"\"}" },
     { "modify({'a': 1})", "{\"action\": \"modify\", \"payload\": {\"a\": 1}}" }, { "modify(1)", "error: modify: for parameter payload: got int, want dict" },
-    { "delegate({'task': 't'})", "{\"action\": \"delegate\", \"request\": {\"task\": \"t\"}}" }, { "delegate(task='t')", "{\"action\": \"delegate\", \"request\": {\"task\": \"t\"}}" },
+    { "delegate({'task': 't'})", "{\"action\": \"delegate\", \"request\": {\"task\": \"t\"}}" },
+        { "delegate(task='t')", "{\"action\": \"delegate\", \"request\": {\"task\": \"t\"}}" },
     { "delegate(1)", "error: delegate: for parameter 1: got int, want dict" },
 };
 
@@ -288,18 +305,24 @@ static void test_absent(void **state) {
 /* ---- content ---- */
 
 static const ScriptCase content_cases[] = {
-    { "content.text('a')", "{\"type\": \"text\", \"text\": \"a\"}" }, { "content.image(b'\\xff', 'image/png')", "{\"type\": \"image\", \"data\": \"/w==\", \"mimeType\": \"image/png\"}" },
+    { "content.text('a')", "{\"type\": \"text\", \"text\": \"a\"}" },
+        { "content.image(b'\\xff', 'image/png')", "{\"type\": \"image\", \"data\": \"/w==\", \"mimeType\": \"image/png\"}" },
     { "content.audio('/w==', 'audio/wav')['data']", "\"/w==\"" }, { "content.image('no base64!', 'image/png')", "error: content.image: not base64: …" },
-    { "content.resource('u:x', 't', 'text/plain')", "{\"type\": \"resource\", \"resource\": {\"uri\": \"u:x\", \"text\": \"t\", \"mimeType\": \"text/plain\"}}" },
-    { "content.resource('u:x', blob=b'a')['resource']['blob']", "\"YQ==\"" }, { "content.resource('u:x')", "error: content.resource: give either text or blob" },
+    { "content.resource('u:x', 't', 'text/plain')",
+        "{\"type\": \"resource\", \"resource\": {\"uri\": \"u:x\", \"text\": \"t\", \"mimeType\": \"text/plain\"}}" },
+    { "content.resource('u:x', blob=b'a')['resource']['blob']", "\"YQ==\"" },
+        { "content.resource('u:x')", "error: content.resource: give either text or blob" },
     { "content.link('u:x', 'n')", "{\"type\": \"resource_link\", \"uri\": \"u:x\", \"name\": \"n\"}" }, { "type(content.text('a'))", "\"dict\"" },
-    { "b = content.text('a')\nb['type'] = 'x'\nreturn b", "error: cannot insert into frozen hash table" }, { "json.encode(content.text('a'))", "\"{\\\"text\\\":\\\"a\\\",\\\"type\\\":\\\"text\\\"}\"" },
+    { "b = content.text('a')\nb['type'] = 'x'\nreturn b", "error: cannot insert into frozen hash table" },
+        { "json.encode(content.text('a'))", "\"{\\\"text\\\":\\\"a\\\",\\\"type\\\":\\\"text\\\"}\"" },
 };
 
 static const struct { const char *body; bool block, blocks; } block_cases[] = {
-    { "content.text('a')", true, true }, { "{'type': 'text', 'text': 'a'}", false, false }, { "dict(content.text('a'))", false, false }, { "[content.text('a'), content.link('u:x')]", false, true },
+    { "content.text('a')", true, true }, { "{'type': 'text', 'text': 'a'}", false, false }, { "dict(content.text('a'))", false, false },
+        { "[content.text('a'), content.link('u:x')]", false, true },
     { "(content.text('a'),)", false, true }, { "[]", false, false }, { "[content.text('a'), 'b']", false, false }, { "'text'", false, false },
-    { "cache.set('b', content.text('a'))\nreturn cache.get('b')", true, true }, { "cache.set('b', content.text('a'))\nb = cache.get('b')\nb.pop('text')\nreturn b", false, false },
+    { "cache.set('b', content.text('a'))\nreturn cache.get('b')", true, true },
+        { "cache.set('b', content.text('a'))\nb = cache.get('b')\nb.pop('text')\nreturn b", false, false },
 };
 
 /* ---- deadlines ---- */

@@ -37,16 +37,22 @@ static void serve(int fd, void *ctx) {
 }
 
 static const struct { const char *body, *want; } cases[] = {
-    { "http.get(U + '/hello')['body']", "\"hi\"" }, { "r = http.get(U + '/hello')\nreturn [r['status'], r['headers']['x-one'], r['headers']['content-type']]", "[200, \"a\", \"text/plain\"]" },
+    { "http.get(U + '/hello')['body']", "\"hi\"" },
+        { "r = http.get(U + '/hello')\nreturn [r['status'], r['headers']['x-one'], r['headers']['content-type']]",
+        "[200, \"a\", \"text/plain\"]" },
     { "http.get(U + '/missing')['status']", "404" }, { "http.get(U + '/redirect')['body']", "\"hi\"" }, { "http.get(U + '/bytes')['body']", "\"a�\"" },
     { "'X-Mine: v' in http.get(U + '/echo', headers={'X-Mine': 'v'})['body']", "True" },
     { "b = http.post(U + '/echo', {'a': [1]})['body']\nreturn [b.endswith('{\"a\":[1]}'), 'application/json' in b, b.startswith('POST /echo ')]", "[True, True, True]" },
     { "b = http.post(U + '/echo', 'text')['body']\nreturn [b.endswith('text'), 'application/json' in b]", "[True, False]" },
-    { "'text/x' in http.post(U + '/echo', [1], headers={'Content-Type': 'text/x'})['body']", "True" }, { "http.post(U + '/echo')['body'].startswith('POST ')", "True" },
+    { "'text/x' in http.post(U + '/echo', [1], headers={'Content-Type': 'text/x'})['body']", "True" },
+        { "http.post(U + '/echo')['body'].startswith('POST ')", "True" },
     { "http.request('PUT', U + '/echo', body=b'x')['body'][:9]", "\"PUT /echo\"" }, { "http.request('DELETE', U + '/echo')['status']", "200" },
-    { "http.get(U + '/slow', timeout_seconds=0.2)", "error: http.get: …" }, { "http.get(U + '/hello', timeout_seconds=0)", "error: http.get: for parameter timeout_seconds: must be more than 0" },
-    { "http.get('ftp://a/')", "error: http.get: …" }, { "http.get('file:///etc/passwd')", "error: http.get: …" }, { "http.get(U + '/away')", "error: http.get: …" },
-    { "http.get('http://127.0.0.1:1/')", "error: http.get: …" }, { "http.get(U, headers={'A': 1})", "error: http.get: for parameter headers: names and values must be strings" },
+    { "http.get(U + '/slow', timeout_seconds=0.2)", "error: http.get: …" },
+        { "http.get(U + '/hello', timeout_seconds=0)", "error: http.get: for parameter timeout_seconds: must be more than 0" },
+    { "http.get('ftp://a/')", "error: http.get: …" }, { "http.get('file:///etc/passwd')", "error: http.get: …" },
+        { "http.get(U + '/away')", "error: http.get: …" },
+    { "http.get('http://127.0.0.1:1/')", "error: http.get: …" },
+        { "http.get(U, headers={'A': 1})", "error: http.get: for parameter headers: names and values must be strings" },
     { "http.get(U, headers={'A': 'b\\r\\nC: d'})", "error: http.get: …" }, { "http.request('GET / HTTP/1.1\\r\\nX: y', U)", "error: http.request: …" },
     { "http.post(U, len)", "error: http.post: for parameter body: …" },
 };

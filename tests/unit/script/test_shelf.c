@@ -2,21 +2,32 @@
 #include "script_unit.h"
 
 static const ScriptCase cases[] = {
-    { "cache.get('a')", "None" }, { "cache.get('a', 5)", "5" }, { "cache.get('a', default=[])", "[]" }, { "cache.set('a', {'b': [1, 2.5, None, True, 'x', 1 << 100]})", "None" },
-    { "cache.get('a')", "{\"b\": [1, 2.5, None, True, \"x\", 1267650600228229401496703205376]}" }, { "v = cache.get('a')\nv['b'].append(3)\nreturn len(cache.get('a')['b'])", "6" },
+    { "cache.get('a')", "None" }, { "cache.get('a', 5)", "5" }, { "cache.get('a', default=[])", "[]" },
+        { "cache.set('a', {'b': [1, 2.5, None, True, 'x', 1 << 100]})", "None" },
+    { "cache.get('a')", "{\"b\": [1, 2.5, None, True, \"x\", 1267650600228229401496703205376]}" },
+        { "v = cache.get('a')\nv['b'].append(3)\nreturn len(cache.get('a')['b'])", "6" },
     { "cache.has('a'), cache.has('b')", "(True, False)" }, { "cache.delete('a'), cache.delete('a'), cache.has('a')", "(True, False, False)" },
-    { "cache.set('n', None)\nreturn [cache.has('n'), cache.get('n', 1)]", "[True, None]" }, { "cache.set('f', len)", "error: cache.set: the value has no JSON form: …" },
-    { "cache.set('f', set([1]))", "error: cache.set: the value has no JSON form: …" }, { "cache.set('f', {1: 2})", "error: cache.set: the value has no JSON form: …" },
-    { "a = []\na.append(a)\ncache.set('f', a)", "error: cache.set: the value has no JSON form: …" }, { "cache.set('f', float('nan'))", "error: cache.set: the value has no JSON form: …" },
-    { "a = [1]\nfor i in range(60):\n  a = [a, a]\ncache.set('f', a)", "error: cache.set: cache is full (16 MiB)" }, { "cache.set('big', 'x' * (17 << 20))", "error: cache.set: cache is full (16 MiB)" },
+    { "cache.set('n', None)\nreturn [cache.has('n'), cache.get('n', 1)]", "[True, None]" },
+        { "cache.set('f', len)", "error: cache.set: the value has no JSON form: …" },
+    { "cache.set('f', set([1]))", "error: cache.set: the value has no JSON form: …" },
+        { "cache.set('f', {1: 2})", "error: cache.set: the value has no JSON form: …" },
+    { "a = []\na.append(a)\ncache.set('f', a)", "error: cache.set: the value has no JSON form: …" },
+        { "cache.set('f', float('nan'))", "error: cache.set: the value has no JSON form: …" },
+    { "a = [1]\nfor i in range(60):\n  a = [a, a]\ncache.set('f', a)", "error: cache.set: cache is full (16 MiB)" },
+        { "cache.set('big', 'x' * (17 << 20))", "error: cache.set: cache is full (16 MiB)" },
     { "for i in range(100):\n  cache.set('big', 'x' * (3 << 20))\nreturn len(cache.get('big'))", "3145728" },
-    { "for i in range(10):\n  cache.set('big' + str(i), 'x' * (3 << 20))", "error: cache.set: cache is full (16 MiB)" }, { "cache.get('n', 1), cache.has('big')", "(None, True)" },
+    { "for i in range(10):\n  cache.set('big' + str(i), 'x' * (3 << 20))", "error: cache.set: cache is full (16 MiB)" },
+        { "cache.get('n', 1), cache.has('big')", "(None, True)" },
     { "cache.clear()\nreturn cache.has('big')", "False" }, { "cache.get(1)", "error: cache.get: for parameter k: got int, want string" },
-    { "ctx.set('b', 1)\nctx.set('a', [2])\nreturn [ctx.snapshot(), cache.has('a')]", "[{\"a\": [2], \"b\": 1}, False]" }, { "ctx.delete('a')\nreturn ctx.snapshot()", "{\"b\": 1}" },
+    { "ctx.set('b', 1)\nctx.set('a', [2])\nreturn [ctx.snapshot(), cache.has('a')]", "[{\"a\": [2], \"b\": 1}, False]" },
+        { "ctx.delete('a')\nreturn ctx.snapshot()", "{\"b\": 1}" },
     { "for i in range(20):\n  ctx.set(str(20 - i), i)\nreturn ctx.snapshot()['13']", "7" }, { "ctx.clear()\nreturn ctx.snapshot()", "{}" },
-    { "metrics.get('a')", "0" }, { "metrics.incr('a'), metrics.incr('a', 2), metrics.incr('f', 0.5), metrics.incr('a', 1 << 70)", "(1, 3, 0.5, 1180591620717411303427)" },
-    { "metrics.set('b', 2)\nreturn metrics.snapshot()", "{\"a\": 1180591620717411303427, \"b\": 2, \"f\": 0.5}" }, { "metrics.set('b', 'x')", "error: metrics.set: for parameter value: got string, want float or int" },
-    { "metrics.reset('a')\nreturn metrics.get('a')", "0" }, { "metrics.reset()\nreturn metrics.snapshot()", "{}" }, { "metrics.incr('x', float('inf'))", "error: metrics.incr: the value has no JSON form: …" },
+    { "metrics.get('a')", "0" }, { "metrics.incr('a'), metrics.incr('a', 2), metrics.incr('f', 0.5), metrics.incr('a', 1 << 70)",
+        "(1, 3, 0.5, 1180591620717411303427)" },
+    { "metrics.set('b', 2)\nreturn metrics.snapshot()", "{\"a\": 1180591620717411303427, \"b\": 2, \"f\": 0.5}" },
+        { "metrics.set('b', 'x')", "error: metrics.set: for parameter value: got string, want float or int" },
+    { "metrics.reset('a')\nreturn metrics.get('a')", "0" }, { "metrics.reset()\nreturn metrics.snapshot()", "{}" },
+        { "metrics.incr('x', float('inf'))", "error: metrics.incr: the value has no JSON form: …" },
 };
 
 static void test_scripts(void **state) {
@@ -104,6 +115,7 @@ static void test_workers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_scripts), cmocka_unit_test(test_threads), cmocka_unit_test(test_restore), cmocka_unit_test(test_workers) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_scripts), cmocka_unit_test(test_threads), cmocka_unit_test(test_restore),
+        cmocka_unit_test(test_workers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,8 +174,10 @@ static uint32_t next_random(uint32_t *state) {
 /* Literal text from a fixed seed. If it is exact, bash has the same words; text that bash rejects is never exact. */
 static void agrees_on_random_text(void **state) {
     (void)state;
-    static const char *const parts[] = { "a", "b", "'", "\"", "\\", " ", " ", "$'", "\\'", "{", "}", ",", "{a,b}", "#", "=", ";", "\n", "args ", "args", "\t", "é", "\\\n",
-                                         "~", "*", "$\"", "\\n", "!", "-x", "''", "\r", "[", "]", "x=y ", ":", "/", "if ", "then ", "fi", "{ ", "; }", "\\x41" };
+    static const char *const parts[] = { "a", "b", "'", "\"", "\\", " ", " ", "$'", "\\'", "{", "}", ",", "{a,b}", "#", "=", ";", "\n",
+        "args ", "args", "\t", "é", "\\\n",
+                                         "~", "*", "$\"", "\\n", "!", "-x", "''", "\r", "[", "]", "x=y ", ":", "/", "if ", "then ", "fi",
+                                             "{ ", "; }", "\\x41" };
     uint32_t seed = 7;
     size_t exact = 0;
     if (access("/bin/bash", X_OK)) skip();

@@ -146,7 +146,8 @@ static void knows_places(void **state) {
     Arena arena = { 0 };
     Str text = STR("a | { b; c | d; } &\nf() { g; }; while true; do h; while x; do i; done; done");
     static const struct { const char *program; uint32_t stage, stages; bool background, endless; const char *function; } rows[] = {
-        { "a", 0, 2, true, false, "" }, { "b", 1, 2, true, false, "" }, { "c", 0, 2, true, false, "" }, { "d", 1, 2, true, false, "" }, { "g", 0, 1, false, false, "f" },
+        { "a", 0, 2, true, false, "" }, { "b", 1, 2, true, false, "" }, { "c", 0, 2, true, false, "" }, { "d", 1, 2, true, false, "" },
+            { "g", 0, 1, false, false, "f" },
         { "true", 0, 1, false, true, "" }, { "h", 0, 1, false, true, "" }, { "x", 0, 1, false, true, "" }, { "i", 0, 1, false, true, "" },
     };
     ShellCommands list = shell_commands(text, &arena);
@@ -171,7 +172,8 @@ static void gives_offsets(void **state) {
     (void)state;
     Arena arena = { 0 };
     static const struct { size_t index; const char *text; } rows[] = {
-        { 0, "x=1 echo \"$(b c)\" > f" }, { 1, "b c" }, { 2, "sh -c 'd e'" }, { 3, "'d e'" }, { 4, "env ls -l" }, { 5, "ls -l" }, { 6, "{ k; } > m" }, { 7, "k" },
+        { 0, "x=1 echo \"$(b c)\" > f" }, { 1, "b c" }, { 2, "sh -c 'd e'" }, { 3, "'d e'" }, { 4, "env ls -l" }, { 5, "ls -l" },
+            { 6, "{ k; } > m" }, { 7, "k" },
     };
     Str text = STR("x=1 echo \"$(b c)\" > f; sh -c 'd e' | env ls -l; { k; } > m");
     ShellCommands list = shell_commands(text, &arena);
@@ -187,7 +189,8 @@ static void gives_offsets(void **state) {
 static void finds_operands(void **state) {
     (void)state;
     static const struct { const char *text; uint32_t operand; } rows[] = {
-        { "git -C dir --git-dir=x push -f", 4 }, { "git push", 1 }, { "git --version", 2 }, { "rm -rf x", 2 }, { "docker -l debug run x", 3 }, { "ls", 1 }, { "bash -x s.sh", 2 },
+        { "git -C dir --git-dir=x push -f", 4 }, { "git push", 1 }, { "git --version", 2 }, { "rm -rf x", 2 },
+            { "docker -l debug run x", 3 }, { "ls", 1 }, { "bash -x s.sh", 2 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Arena arena = { 0 };
@@ -200,17 +203,27 @@ static void finds_operands(void **state) {
 static void is_total(void **state) {
     (void)state;
     static const struct { const char *open, *middle, *close; size_t n; bool problem; } shapes[] = {
-        { "( ", "ls", " )", 9999, true }, { "(", "ls", ")", 9999, false }, { "$(", "ls", ")", 9999, true }, { "{ ", "ls", ";}", 9999, true }, { "${x:-", "y", "}", 9999, true }, { "\"$(", "ls", ")\"", 9999, true },
-        { "if ", "ls", "; then :; fi", 9999, true }, { "f() ", "{ :; }", "", 9999, true }, { "sudo ", "ls", "", 40000, true }, { "eval ", "ls", "", 40000, true },
-        { "`", "ls", "`", 9999, false }, { "((", "1", "))", 9999, false }, { "$((", "1", "))", 9999, true }, { "x {a,b}", "", "", 20000, false }, { "{a,b}", "", "", 20000, true },
-        { "{", "a", ",b}", 9999, true }, { "{", "", "", 200000, false }, { "<(", "ls", ")", 9999, true }, { "a<<A;", "\n", "A\n", 20000, false }, { "<<A ", "\n", "A\n", 20000, false },
-        { "a <<A <b ", "\n", "A\n", 20000, false }, { "'", "", "", 99999, true }, { "|", "", "", 9999, true }, { "[[ ", "x", "", 9999, true }, { "a[", "", "", 9999, true },
-        { "find -exec ", "ls", " ;", 40000, true }, { "xargs -I% ", "%", "", 9999, true }, { "xargs ", "x", "", 20000, true }, { "parallel ", "x", "", 9999, true },
+        { "( ", "ls", " )", 9999, true }, { "(", "ls", ")", 9999, false }, { "$(", "ls", ")", 9999, true },
+            { "{ ", "ls", ";}", 9999, true }, { "${x:-", "y", "}", 9999, true }, { "\"$(", "ls", ")\"", 9999, true },
+        { "if ", "ls", "; then :; fi", 9999, true }, { "f() ", "{ :; }", "", 9999, true }, { "sudo ", "ls", "", 40000, true },
+            { "eval ", "ls", "", 40000, true },
+        { "`", "ls", "`", 9999, false }, { "((", "1", "))", 9999, false }, { "$((", "1", "))", 9999, true },
+            { "x {a,b}", "", "", 20000, false }, { "{a,b}", "", "", 20000, true },
+        { "{", "a", ",b}", 9999, true }, { "{", "", "", 200000, false }, { "<(", "ls", ")", 9999, true },
+            { "a<<A;", "\n", "A\n", 20000, false }, { "<<A ", "\n", "A\n", 20000, false },
+        { "a <<A <b ", "\n", "A\n", 20000, false }, { "'", "", "", 99999, true }, { "|", "", "", 9999, true },
+            { "[[ ", "x", "", 9999, true }, { "a[", "", "", 9999, true },
+        { "find -exec ", "ls", " ;", 40000, true }, { "xargs -I% ", "%", "", 9999, true }, { "xargs ", "x", "", 20000, true },
+            { "parallel ", "x", "", 9999, true },
         { "sh -c '", "", "'", 9999, false }, { "env -S 'env -S ", "x", "'", 999, false }, { "a=b ", "ls", "", 50000, false }, { ">a ", "", "", 50000, false },
-        { "{ ", "sh;", " } <<< 'sh'", 1, false }, { "sh;", "", "", 50000, false }, { "a|", "b", "", 60000, false }, { "a&", "b", "", 60000, false }, { "! ", "a", "", 60000, false },
-        { "time ", "a", "", 40000, false }, { "coproc ", "a", "", 30000, false }, { "\\\n", "a", "", 100000, false }, { "$", "a", "", 100000, false }, { "a() { ", "b", "; }", 9999, true },
-        { "case x in x) ", "ls", ";; esac", 9999, true }, { "for x in a; do ", "ls", "; done", 9999, true }, { "docker compose ", "x", "", 9999, false }, { "git bisect ", "x", "", 9999, false },
-        { "{x,", "", "}", 9999, true }, { "[", "", "", 99999, false }, { "$'\\", "", "", 60000, true }, { "((a) ", "", "", 40000, true }, { "$[", "1", "]", 9999, true },
+        { "{ ", "sh;", " } <<< 'sh'", 1, false }, { "sh;", "", "", 50000, false }, { "a|", "b", "", 60000, false },
+            { "a&", "b", "", 60000, false }, { "! ", "a", "", 60000, false },
+        { "time ", "a", "", 40000, false }, { "coproc ", "a", "", 30000, false }, { "\\\n", "a", "", 100000, false },
+            { "$", "a", "", 100000, false }, { "a() { ", "b", "; }", 9999, true },
+        { "case x in x) ", "ls", ";; esac", 9999, true }, { "for x in a; do ", "ls", "; done", 9999, true },
+            { "docker compose ", "x", "", 9999, false }, { "git bisect ", "x", "", 9999, false },
+        { "{x,", "", "}", 9999, true }, { "[", "", "", 99999, false }, { "$'\\", "", "", 60000, true }, { "((a) ", "", "", 40000, true },
+            { "$[", "1", "]", 9999, true },
     };
     size_t wrong = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

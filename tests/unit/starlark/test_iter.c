@@ -119,7 +119,8 @@ static void test_host_type(void **state) {
     assert_true(iter_to_list(c.vm, v, &l, &err));
     assert_ptr_not_equal(l, bag->items);
     static const struct { const char *fn, *want; } t[] = {
-        { "sorted", "[1, 2, 3]" }, { "list", "[3, 1, 2]" }, { "max", "3" }, { "len", "3" }, { "json.encode", "\"[3,1,2]\"" }, { "enumerate", "[(0, 3), (1, 1), (2, 2)]" },
+        { "sorted", "[1, 2, 3]" }, { "list", "[3, 1, 2]" }, { "max", "3" }, { "len", "3" }, { "json.encode", "\"[3,1,2]\"" },
+            { "enumerate", "[(0, 3), (1, 1), (2, 2)]" },
     };
     Buf b = { 0 };
     for (size_t i = 0; i < CALLS_COUNT(t); i++) {

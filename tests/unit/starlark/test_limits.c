@@ -225,8 +225,10 @@ static void depth_and_output_are_bounded(void **state) {
         { "def f(n): return sorted([n], key = f)\ndef run(): return f(0)\n", "calls nested too deeply through built-in functions", 50000, 0 },
         { "def run():\n    while True: print('x' * 1000)\n", "output limit of 10000 bytes reached", 0, 10000 },
         { "def run():\n    while True: print('x' * 1000)\n", "output limit of 1048576 bytes reached", 0, 0 },
-        { "def make():\n    x = []\n    for _ in range(300): x = [x]\n    return x\na = make()\nb = make()\ndef run(): return a == b\n", "comparison exceeded maximum recursion depth", 0, 0 },
-        { "def make():\n    x = (1,)\n    for _ in range(300): x = (x,)\n    return x\na = make()\ndef run(): return {a: 1}\n", "value nested too deeply to hash", 0, 0 },
+        { "def make():\n    x = []\n    for _ in range(300): x = [x]\n    return x\na = make()\nb = make()\ndef run(): return a == b\n",
+            "comparison exceeded maximum recursion depth", 0, 0 },
+        { "def make():\n    x = (1,)\n    for _ in range(300): x = (x,)\n    return x\na = make()\ndef run(): return {a: 1}\n",
+            "value nested too deeply to hash", 0, 0 },
     };
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         Script s = script_new(bounds[i].text, HEAP_LIMIT);

@@ -334,7 +334,8 @@ static void test_private(void **state) {
     Store *s = must_open(&p);
     must(&p, store_run_start(s, STR("r"), STR(""), STR(""), &p.err));
     umask(old);
-    static const char *const files[] = { "deep", "deep/er", "deep/er/harness.db", "deep/er/harness.db-wal", "deep/er/harness.db-shm", "deep/er/harness.db-lease" };
+    static const char *const files[] = { "deep", "deep/er", "deep/er/harness.db", "deep/er/harness.db-wal", "deep/er/harness.db-shm",
+        "deep/er/harness.db-lease" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(name, sizeof name, "%s/%s", p.dir, files[i]);
         if (stat(name, &st) < 0) fail_msg("%s: %s", name, strerror(errno));

@@ -97,7 +97,8 @@ static void test_large(void **state) {
     char *big = malloc(3 << 20);
     memset(big, ' ', 3 << 20);
     big[0] = '{', big[(3 << 20) - 1] = '}';
-    assert_true(write_event(s, "r", 1, STR("{}"), &p.err) && write_event(s, "r", 2, (Str){ big, 3 << 20 }, &p.err) && write_event(s, "r", 3, STR("{}"), &p.err));
+    assert_true(write_event(s, "r", 1, STR("{}"), &p.err) && write_event(s, "r", 2, (Str){ big, 3 << 20 }, &p.err)
+        && write_event(s, "r", 3, STR("{}"), &p.err));
     assert_int_equal(count(&p, s, "r"), 3);
     free(big);
     store_close(s);
@@ -318,7 +319,8 @@ static bool check_from(void *ctx, const Event *e) {
 
 static void test_from(void **state) {
     (void)state;
-    static const struct { uint64_t from, last, next; } cases[] = { { 0, 0, 401 }, { 1, 0, 401 }, { 150, 0, 401 }, { 200, 0, 401 }, { 201, 0, 401 }, { 400, 0, 401 },
+    static const struct { uint64_t from, last, next; } cases[] = { { 0, 0, 401 }, { 1, 0, 401 }, { 150, 0, 401 }, { 200, 0, 401 },
+        { 201, 0, 401 }, { 400, 0, 401 },
                                                                    { 401, 0, 401 }, { 1, 77, 78 }, { 150, 200, 201 }, { 150, 250, 251 } };
     static char big[3 << 20];
     StorePlace p;
@@ -375,10 +377,12 @@ static void test_counts(void **state) {
     Store *s = must_open(&p);
     EventSink sink = store_event_sink(s);
     assert_true(store_run_start(s, STR("r"), STR(""), STR("s"), &p.err));
-    static const struct { const char *type; int depth; } all[] = { { "turn.started", 0 }, { "completion.completed", 0 }, { "tool.started", 0 }, { "tool.started", 1 },
+    static const struct { const char *type; int depth; } all[] = { { "turn.started", 0 }, { "completion.completed", 0 },
+        { "tool.started", 0 }, { "tool.started", 1 },
                                                                 { "completion.completed", 1 }, { "tool.started", 0 }, { "completion.completed", 0 } };
     for (uint64_t i = 0; i < sizeof all / sizeof *all; i++)
-        assert_true(sink.write(sink.self, &(Event){ .seq = i + 1, .run = STR("r"), .depth = all[i].depth, .type = str_from(all[i].type), .data = STR("{}") }, &p.err));
+        assert_true(sink.write(sink.self, &(Event){ .seq = i + 1, .run = STR("r"), .depth = all[i].depth, .type = str_from(all[i].type),
+            .data = STR("{}") }, &p.err));
     assert_true(store_flush(s, &p.err) && store_run_each(s, note_calls, &counts, &p.err));
     assert_int_equal(counts, 302);
     store_close(s);
@@ -388,7 +392,8 @@ static void test_counts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed), cmocka_unit_test(test_written_without_flush),
-        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_made_together), cmocka_unit_test(test_cannot_write), cmocka_unit_test(test_full), cmocka_unit_test(test_no_run), cmocka_unit_test(test_run_end),
+        cmocka_unit_test(test_two_processes), cmocka_unit_test(test_made_together), cmocka_unit_test(test_cannot_write),
+            cmocka_unit_test(test_full), cmocka_unit_test(test_no_run), cmocka_unit_test(test_run_end),
         cmocka_unit_test(test_from), cmocka_unit_test(test_times), cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

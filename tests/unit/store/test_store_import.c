@@ -97,7 +97,8 @@ static bool check_served(void *ctx, const Event *e) {
     assert_int_equal(e->time_ns, 1700000000000000000 + (int64_t)n * 1000);
     assert_str(e->agent, "main");
     assert_str(e->type, types[n % 3]);
-    snprintf(data, sizeof data, n > SERVED ? "{\"id\":\"call_%llu\"}" : "{\"id\":\"call_%llu\",\"name\":\"up\",\"args\":{\"text\":\"hello\"}}", (unsigned long long)(n + 2) / 3);
+    snprintf(data, sizeof data, n > SERVED ? "{\"id\":\"call_%llu\"}"
+        : "{\"id\":\"call_%llu\",\"name\":\"up\",\"args\":{\"text\":\"hello\"}}", (unsigned long long)(n + 2) / 3);
     assert_str(e->data, data);
     return true;
 }

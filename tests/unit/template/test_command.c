@@ -90,7 +90,8 @@ static void test_calls(void **state) {
     check_refused("c {{xs}}", "{\"xs\":[[1]]}", "parameter \"xs\" is an array where one string, number or boolean belongs");
     check_refused("c {{xs}}", "{\"xs\":[1,null]}", "parameter \"xs\" has null as item 1");
     check_refused("c {{#each xs}}{{this}} {{/each}}", "{\"xs\":[null]}", "parameter \"this\" has no value here");
-    static const char *const dash[] = { "c {{x}}", "c '{{x}}'", "c \"{{x}}\"", "c \"\"{{x}}", "c a {{x}}", "c $v {{x}}", "c \"$v\"{{x}}", "c -- a; b {{x}}", "env -- c {{x}}",
+    static const char *const dash[] = { "c {{x}}", "c '{{x}}'", "c \"{{x}}\"", "c \"\"{{x}}", "c a {{x}}", "c $v {{x}}", "c \"$v\"{{x}}",
+        "c -- a; b {{x}}", "env -- c {{x}}",
                                         "c \\\n{{x}}", "c {{#if y}}-- {{/if}}{{x}}", "c {{#if y}}{{x}}{{/if}}" };
     for (size_t i = 0; i < sizeof dash / sizeof *dash; i++)
         check_refused(dash[i], "{\"x\":\"-rf\",\"y\":1}", "parameter \"x\" may not start with \"-\" here, where it could be an option");
@@ -196,7 +197,8 @@ static void test_raw(void **state) {
 static void test_large(void **state) {
     (void)state;
     static const struct { const char *unit, *end; size_t n; } cases[] = {
-        { "c {{x}}\n", "", 1 << 17 }, { "c {{#if o}}a {{/if}}\n", "", 1 << 15 }, { "a", "", 1 << 20 }, { "$(", "", 1 << 19 }, { "(", "", 1 << 20 }, { "'", "", 1 << 20 },
+        { "c {{x}}\n", "", 1 << 17 }, { "c {{#if o}}a {{/if}}\n", "", 1 << 15 }, { "a", "", 1 << 20 }, { "$(", "", 1 << 19 },
+            { "(", "", 1 << 20 }, { "'", "", 1 << 20 },
         { "{{#each xs}}a {{this}}", "{{/each}}", 100 }, { "{{#if o}}a{{else}}b", "{{/if}}", 100 }, { "{{#each xs}}a{{#if o}} {{/if}}", "{{/each}}", 60 },
         { "{{#if o}}v{{/if}}", "", 1 << 15 }, { "c <<E\n\nE\n", "", 1 << 16 }, { "\\\n", "", 1 << 19 }, { "case a in b) ", "", 1 << 16 },
     };

@@ -130,7 +130,8 @@ static void test_limits(void **state) {
 /* Time must be linear in the size: with quadratic time, 1 MiB of these would exceed the test's timeout. */
 static void test_large(void **state) {
     (void)state;
-    static const char *const units[] = { "{{x}}", "{{#if x}}y{{/if}}", "{{! c }}", "\\{{x}}", " {{~x~}} ", "\n", "{{!-- --}}\n", "{ ", "a.b ", "\\", "\xc2\xa0" };
+    static const char *const units[] = { "{{x}}", "{{#if x}}y{{/if}}", "{{! c }}", "\\{{x}}", " {{~x~}} ", "\n", "{{!-- --}}\n", "{ ",
+        "a.b ", "\\", "\xc2\xa0" };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         size_t n = (UNIT_HOSTILE ? 1 << 17 : 1 << 20) / strlen(units[i]);
         char *text = repeat(units[i], n, "", "");

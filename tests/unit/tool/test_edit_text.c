@@ -40,9 +40,10 @@ static void explains_failures(void **state) {
         { "one\ntwo\n", "zzzzzz", "b", "old_string was not found, nor anything like it", "" },
         { "x x x", "x", "y", "old_string is ambiguous: it occurs 3 times, at lines 1, 1 and 1", "give more of the text around it, or set replace_all" },
         { "a\nx\nb\nx\n", "x", "y", "old_string is ambiguous: it occurs 2 times, at lines 2 and 4", "give more of the text around it, or set replace_all" },
-        { "int main(void) {\n    return 0;\n}\n", "int main(void) {\n  return 0;\n}", "", 
+        { "int main(void) {\n    return 0;\n}\n", "int main(void) {\n  return 0;\n}", "",
           "old_string was not found; the nearest text is at lines 1-3:\n1: int main(void) {\n2:     return 0;\n3: }", "" },
-        { "first\nthe quick brown fox\nlast\n", "the quick brwn fox", "", "old_string was not found; the nearest text is at line 2:\n2: the quick brown fox", "" },
+        { "first\nthe quick brown fox\nlast\n", "the quick brwn fox", "",
+            "old_string was not found; the nearest text is at line 2:\n2: the quick brown fox", "" },
         { "\tvalue = 1\n", "value  = 1", "", "old_string was not found; the nearest text is at line 1:\n1: \\tvalue = 1", "" },
         { "a\r\nb\r\n", "a\nb\n", "", "old_string was not found; the nearest text is at lines 1-2:\n1: a\n2: b", "the file's lines end in \\r\\n" },
     };

@@ -141,7 +141,8 @@ static void keeps_the_first(void **state) {
         snprintf(path, sizeof path, "d%d/f%03d", i % 3, i);
         tree_text(&t, path, "hit\nhit\nmiss\n");
     }
-    static const struct { size_t limit, n; bool truncated; } cases[] = { { 7, 7, true }, { 599, 599, true }, { 600, 600, false }, { 601, 600, false }, { 0, 600, false }, { 1, 1, true } };
+    static const struct { size_t limit, n; bool truncated; } cases[] = { { 7, 7, true }, { 599, 599, true }, { 600, 600, false },
+        { 601, 600, false }, { 0, 600, false }, { 1, 1, true } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (unsigned threads = 1; threads <= 4; threads++) {
             Arena arena = { 0 };
@@ -320,8 +321,10 @@ static const Str patterns[] = {
     { "a[[\0\0]|", 7 }, { "b\0?", 3 }, { "a\0|b", 4 }, { "a{1}+b", 6 }, { "[[:alpha:]]b", 12 }, { "[][]b", 5 }, { "[^]]b", 5 },
     { "[\\]c]a", 6 }, { "(?i)AB", 6 }, { "(?i)A|C$", 8 }, { "a(?i)B", 6 }, { "(?=ab)a", 7 }, { "(?!ab)a", 7 }, { "(?<=a)b", 7 }, { "(?<!a)b", 7 },
     { "(?>a*)b", 7 }, { "a*+\\s", 5 }, { "(?<x>a)b", 8 }, { "(a)b\\1", 6 }, { "\\Aa", 3 }, { "b\\z", 3 }, { "\\x61b", 5 }, { "\\Qa\\Eb", 6 },
-    { "\\S+", 3 }, { "^\\S+$", 5 }, { "\\S+ \\S+", 7 }, { "a\\D", 3 }, { "b\\W", 3 }, { "\\N", 2 }, { ".", 1 }, { "[^a]", 4 }, { "\\X", 2 }, { "\\H\\h", 4 }, { "^.$", 3 },
-    { "[\\W]a", 5 }, { "[^\\s]\\W", 7 }, { "\\D{3}", 5 }, { "\\W*?a", 5 }, { "(?<=\\W)a", 8 }, { "(?!\\S)b", 7 }, { "\\P{L}", 5 }, { "é\\S", 4 }, { "[^é]$", 6 },
+    { "\\S+", 3 }, { "^\\S+$", 5 }, { "\\S+ \\S+", 7 }, { "a\\D", 3 }, { "b\\W", 3 }, { "\\N", 2 }, { ".", 1 }, { "[^a]", 4 }, { "\\X", 2 },
+        { "\\H\\h", 4 }, { "^.$", 3 },
+    { "[\\W]a", 5 }, { "[^\\s]\\W", 7 }, { "\\D{3}", 5 }, { "\\W*?a", 5 }, { "(?<=\\W)a", 8 }, { "(?!\\S)b", 7 }, { "\\P{L}", 5 },
+        { "é\\S", 4 }, { "[^é]$", 6 },
     { "(?x) a b", 8 }, { "a(?#b)b", 7 }, { "a(|b)c", 6 }, { "a{,2}b", 6 }, { "a{1", 3 }, { "a|{b", 4 }, { "\\ba", 3 }, { "b\\B", 3 }, { "a\\Kb", 4 },
 };
 
@@ -475,7 +478,8 @@ static void survives_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_lines), cmocka_unit_test(finds_other_characters), cmocka_unit_test(gives_context), cmocka_unit_test(chooses_files), cmocka_unit_test(keeps_the_first),
+        cmocka_unit_test(finds_lines), cmocka_unit_test(finds_other_characters), cmocka_unit_test(gives_context),
+            cmocka_unit_test(chooses_files), cmocka_unit_test(keeps_the_first),
         cmocka_unit_test(cuts_long_lines), cmocka_unit_test(passes_over_binary_files), cmocka_unit_test(never_leaves_the_root),
         cmocka_unit_test(explains_failures), cmocka_unit_test(agrees_with_line_by_line), cmocka_unit_test(searches_long_lines_in_parts),
         cmocka_unit_test(memory_is_bounded), cmocka_unit_test(full_is_not_text_yet), cmocka_unit_test(survives_faults),

@@ -44,7 +44,8 @@ static GuardVerdict judge(Str command, Arena *arena, Str *reason) {
     assert_true(utf8_valid(*reason));
     for (size_t i = 0; i < reason->n; i++) assert_true((unsigned char)reason->at[i] >= 32);
     assert_int_equal(reason->n > 0, v != GUARD_RUN);
-    if (v != GUARD_RUN && !names_one(*reason, phrases[v])) fail_msg("%s for another reason: " STR_FMT "\n" STR_FMT, names[v], STR_ARG(*reason), STR_ARG(str_sub(command, 0, 300)));
+    if (v != GUARD_RUN && !names_one(*reason, phrases[v])) fail_msg("%s for another reason: " STR_FMT "\n" STR_FMT, names[v],
+        STR_ARG(*reason), STR_ARG(str_sub(command, 0, 300)));
     return v;
 }
 
@@ -129,12 +130,16 @@ static void is_bounded(void **state) {
     static const struct { const char *open, *middle, *close; size_t n; } shapes[] = {
         { "(", "ls", ")", 5000 }, { "$(", "ls", ")", 5000 }, { "{ ", "ls", ";}", 5000 }, { "${x:-", "y", "}", 5000 }, { "\"$(", "ls", ")\"", 5000 },
         { "if ", "ls", "; then :; fi", 2000 }, { "f() ", "{ :; }", "", 5000 }, { "env ", "ls", "", 20000 }, { "sudo --x ", "ls", "", 5000 },
-        { "`", "ls", "`", 5000 }, { "$((", "1", "))", 5000 }, { "((", "1", "))", 5000 }, { "{a,b}", "", "", 500 }, { "{", "a", ",b}", 3000 }, { "<(", "ls", ")", 3000 },
-        { "case x in y) ", "ls", ";; esac", 1000 }, { "eval ", "ls", "", 5000 }, { "$x ", "y", "", 3000 }, { "a=$a$a;", "", "", 1000 }, { "a+=$a;", "", "", 1000 },
-        { "f() { f; f; };", "f", "", 20 }, { "<<A ", "\n", "A\n", 1000 }, { "xargs -I% ", "%", "", 1000 }, { "'", "", "", 9999 }, { "|", "", "", 999 }, { "[[ ", "x", "", 999 },
+        { "`", "ls", "`", 5000 }, { "$((", "1", "))", 5000 }, { "((", "1", "))", 5000 }, { "{a,b}", "", "", 500 },
+            { "{", "a", ",b}", 3000 }, { "<(", "ls", ")", 3000 },
+        { "case x in y) ", "ls", ";; esac", 1000 }, { "eval ", "ls", "", 5000 }, { "$x ", "y", "", 3000 }, { "a=$a$a;", "", "", 1000 },
+            { "a+=$a;", "", "", 1000 },
+        { "f() { f; f; };", "f", "", 20 }, { "<<A ", "\n", "A\n", 1000 }, { "xargs -I% ", "%", "", 1000 }, { "'", "", "", 9999 },
+            { "|", "", "", 999 }, { "[[ ", "x", "", 999 },
         { "python -c 'system(\"", "x", "\")' ", 999 }, { "for x in a b; do ", "ls", "; done", 200 }, { "a() { b|b& }; b() { a|a& };", "", "", 300 },
         { "sed 'e ", "x", "' ", 3000 }, { "perl -e 'qx", "x", "' ", 999 }, { "tmux '", "!", "x'", 5000 }, { "echo x > y; sh y; ", "", "", 1000 },
-        { "echo 'sh x; sh x; . ./x; ./x' > x; sh x", "", "", 1 }, { "git config alias.a 'config alias.a ", "x", "'", 500 }, { "find . ! ", "-name x", " -o -delete", 2000 },
+        { "echo 'sh x; sh x; . ./x; ./x' > x; sh x", "", "", 1 }, { "git config alias.a 'config alias.a ", "x", "'", 500 },
+            { "find . ! ", "-name x", " -o -delete", 2000 },
         { "python3 -c 'open(\"/dev/", "x", "\", \"w\")'", 2000 }, { "docker exec sh ", "-c x", "", 3000 }, { "env -S 'env -S ", "x", "'", 999 },
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -186,7 +191,8 @@ static void gives_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judges_every_row), cmocka_unit_test(does_not_judge_the_rest), cmocka_unit_test(sees_through_wrappings), cmocka_unit_test(survives_cut_text),
+        cmocka_unit_test(judges_every_row), cmocka_unit_test(does_not_judge_the_rest), cmocka_unit_test(sees_through_wrappings),
+            cmocka_unit_test(survives_cut_text),
         cmocka_unit_test(is_bounded), cmocka_unit_test(gives_reasons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,11 +42,13 @@ static void open_world(World *w) {
                                      "meta: { enabled: true, max_tools: 100000, max_hooks: 1000 }\n---\n");
     write_file(w->dir, ".harness/tools/add.md", "---\nparameters:\n  a: { type: integer, required: true }\nscript: |\n  def run(args):\n"
                                                 "      cache.set(\"n\", cache.get(\"n\", 0) + 1)\n      metrics.incr(\"calls\")\n      return args[\"a\"] + 1\n---\nAdd.\n");
-    write_file(w->dir, ".harness/tools/nap.md", "---\nasync: true\nscript: |\n  def run(args):\n      sleep(args.get(\"s\", 0))\n      return \"slept\"\n---\nNap.\n");
+    write_file(w->dir, ".harness/tools/nap.md",
+        "---\nasync: true\nscript: |\n  def run(args):\n      sleep(args.get(\"s\", 0))\n      return \"slept\"\n---\nNap.\n");
     write_file(w->dir, ".harness/tools/make.md",
                "---\nscript: |\n  def run(args):\n      meta.tool_register(args[\"name\"], \"d\", {}, \"def run(args):\\n    return 7\\n\")\n"
                "      return meta.call_tool(args[\"name\"], {})\n---\nMake.\n");
-    write_file(w->dir, ".harness/hooks/a.md", "---\nevent: tool.pre\nwhen: payload[\"name\"] == \"add\"\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n");
+    write_file(w->dir, ".harness/hooks/a.md",
+        "---\nevent: tool.pre\nwhen: payload[\"name\"] == \"add\"\nscript: |\n  def handle(event, payload):\n      return allow()\n---\n");
     Problems problems = { 0 };
     Error err = { 0 };
     bool ok = runtime_open(&(RuntimeConfig){ .dir = w->dir, .ephemeral = true, .yes = true, .trusted = true }, &w->rt, &problems, &err);
@@ -107,7 +109,8 @@ static void start_and_cancel(Thread *t) {
     if (ok && r.task_id.n) {
         Heap *h = heap_new(0);
         Value v;
-        check(t, task_cancel(t->world->run, r.task_id, h, &v, &err) && task_await(t->world->run, r.task_id, 20000, NULL, h, &v, &err), "task", str_from(err.msg));
+        check(t, task_cancel(t->world->run, r.task_id, h, &v, &err)
+            && task_await(t->world->run, r.task_id, 20000, NULL, h, &v, &err), "task", str_from(err.msg));
         Value *status = dict_find_str(value_dict(v), STR("status"));
         check(t, status && str_eq(value_str(*status), STR("cancelled")), "status", status ? value_str(*status) : STR(""));
         heap_free(h);

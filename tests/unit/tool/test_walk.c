@@ -41,7 +41,8 @@ static Str joined(Seen *s, Buf *out) {
 
 static Tree sample(void) {
     Tree t = tree_new();
-    static const char *const files[] = { "a.c", "b.o", ".hidden", "src/a.c", "src/x/deep.c", "src/x/skip.c", "build/out", ".git/config", ".dir/a", "src/.git/x", "node/m/a.js" };
+    static const char *const files[] = { "a.c", "b.o", ".hidden", "src/a.c", "src/x/deep.c", "src/x/skip.c", "build/out", ".git/config",
+        ".dir/a", "src/.git/x", "node/m/a.js" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) tree_text(&t, files[i], "x");
     tree_text(&t, ".gitignore", "*.o\n/build/\n");
     tree_text(&t, "src/x/.ignore", "skip.c\n");

@@ -104,7 +104,8 @@ static void equality_of_everything_else(void **state) {
     must(dict_put(h, s, unit_text(h, "y"), VALUE_NONE, &err));
     assert_false(unit_equal(ss, ts));
     const struct { Value a, b; } apart[] = {
-        { VALUE_TRUE, unit_small(1) }, { VALUE_FALSE, unit_small(0) }, { VALUE_NONE, VALUE_FALSE }, { unit_text(h, "a"), value_from_object(made(bytes_new(h, STR("a"), &err))) },
+        { VALUE_TRUE, unit_small(1) }, { VALUE_FALSE, unit_small(0) }, { VALUE_NONE, VALUE_FALSE },
+            { unit_text(h, "a"), value_from_object(made(bytes_new(h, STR("a"), &err))) },
         { unit_list(h, NULL, 0), unit_tuple(h, NULL, 0) }, { unit_box(h, VALUE_NONE), unit_box(h, VALUE_NONE) },
         { VALUE_TRUE, value_from_float(1) }, { LIST(h, VALUE_TRUE), LIST(h, unit_small(1)) }, { unit_text(h, "1"), unit_small(1) },
     };

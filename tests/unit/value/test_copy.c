@@ -249,7 +249,8 @@ static void what_was_read_copies(void **state) {
     buf_add_char(&wide, '}');
     for (int i = 0; i < JSON_DEPTH_MAX; i++) buf_add_char(&deep, '[');
     for (int i = 0; i < JSON_DEPTH_MAX; i++) buf_add_char(&deep, ']');
-    const char *const texts[] = { "null", "1.5", "\"text\"", "\"\"", "[]", "{}", "{\"a\":1,\"b\":{\"a\":\"\\u00e9\\n\",\"c\":[true,false,-7]}}", "[123456789012345678901234567890]",
+    const char *const texts[] = { "null", "1.5", "\"text\"", "\"\"", "[]", "{}",
+        "{\"a\":1,\"b\":{\"a\":\"\\u00e9\\n\",\"c\":[true,false,-7]}}", "[123456789012345678901234567890]",
                                   "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8}",
                                   "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}", wide.at, deep.at };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -418,7 +418,8 @@ static void members_of_anything(void **state) {
     assert_true(dict_put_text(h, d, "name", STR("x"), NULL) && dict_put_str(h, d, STR("n"), value_from_small(3), NULL));
     Value v = value_from_object(d);
     assert_true(value_small(value_member(v, "n")) == 3);
-    assert_true(value_is_gone(value_member(v, "none")) && value_is_gone(value_member(VALUE_GONE, "n")) && value_is_gone(value_member(value_from_small(1), "n")));
+    assert_true(value_is_gone(value_member(v, "none")) && value_is_gone(value_member(VALUE_GONE, "n"))
+        && value_is_gone(value_member(value_from_small(1), "n")));
     assert_str(value_member_text(v, "name"), "x");
     assert_str(value_member_text(v, "n"), "");
     assert_str(value_member_text(VALUE_GONE, "name"), "");

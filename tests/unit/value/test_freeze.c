@@ -116,7 +116,8 @@ static void threads_read_a_frozen_heap(void **state) {
     Heap *h = heap_new(0);
     Shared s = { made(dict_new(h, 0, &err)), made(list_new(h, 0, &err)) };
     for (int i = 0; i < N; i++) {
-        Value key = i % 3 == 0 ? value_from_object(made(string_fmt(h, &err, "key %d", i))) : i % 3 == 1 ? unit_small(i) : TUPLE(h, unit_small(i), unit_text(h, "t"));
+        Value key = i % 3 == 0 ? value_from_object(made(string_fmt(h, &err, "key %d", i))) : i % 3 == 1 ? unit_small(i)
+            : TUPLE(h, unit_small(i), unit_text(h, "t"));
         must(dict_put(h, s.d, key, unit_small(i), &err));
         must(list_push(h, s.l, key, &err));
     }

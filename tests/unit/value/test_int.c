@@ -409,7 +409,8 @@ static void from_doubles_by_truncation(void **state) {
         CHECK(v, x, "from double");
         if (d == trunc(d)) assert_true(int_to_double(v) == d && int_compare_double(v, d) == 0);
     }
-    static const double odd[] = { 0.0, -0.0, 0.99, -0.99, DBL_MAX, -DBL_MAX, 4.9e-324, 562949953421311.0, 562949953421312.0, -562949953421312.0, -562949953421313.0 };
+    static const double odd[] = { 0.0, -0.0, 0.99, -0.99, DBL_MAX, -DBL_MAX, 4.9e-324, 562949953421311.0, 562949953421312.0,
+        -562949953421312.0, -562949953421313.0 };
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         Value v;
         must(int_from_double(h, odd[i], &v, &err));
