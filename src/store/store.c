@@ -210,6 +210,10 @@ bool store_commit(Store *s, bool ok, const char *doing, Error *err) {
     return false;
 }
 
+bool store_no_such(const char *what, Str key, Error *err) {
+    return error_set(err, ERR_VALIDATION, "no such %s: " STR_FMT, what, STR_ARG(key));
+}
+
 /* ---- opening ---- */
 
 /* While another process creates the same file, SQLite returns "busy" without calling the busy handler. */

@@ -88,6 +88,7 @@ bool store_run(StoreQuery *q);                               /* for statements w
 Str store_text(const StoreQuery *q, int column);             /* valid until the next row */
 int64_t store_int(const StoreQuery *q, int column);
 double store_double(const StoreQuery *q, int column);
+bool store_no_such(const char *what, Str key, Error *err);    /* ERR_VALIDATION; returns false */
 bool store_failed(Store *s, const char *doing, Error *err);  /* sets the connection's error; returns false */
 
 bool store_begin(Store *s, const char *doing, Error *err);
