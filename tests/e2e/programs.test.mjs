@@ -94,6 +94,58 @@ for (const user of users) {
   });
 }
 
+// Names that do not exist yet. QQ is the name of the case; no call may make it, nor one with an ending that the program tries.
+const missing = ['PYTHONPATH=QQ python3 g/guard.py', 'PATH=QQ:$PATH; python3 g/guard.py', 'export PATH=QQ:$PATH; python3 g/guard.py', '[ -e QQ ] && exit 0; python3 g/guard.py', 'test ! -f QQ || exit 0',
+  '[[ -e QQ ]] && exit 0', 'perl -IQQ -MJSON::PP -e 1', 'perl -I QQ -e 1', 'sh QQ', 'bash QQ', '. QQ', 'source QQ', 'cd QQ && ./two.sh', 'make -C QQ', 'make -CQQ', 'make -f QQ', 'python3 QQ', 'python3 -O QQ', 'python3 g/guard.py -o QQ', 'node QQ', 'awk -f QQ', 'awk -fQQ',
+  'BASH_ENV=QQ bash -c true', 'LD_LIBRARY_PATH=QQ true', 'LD_LIBRARY_PATH=/lib:QQ true', 'PERL5LIB=QQ perl g/x.pl', 'NODE_PATH=QQ node g/x.js', 'ruby -IQQ g/x.rb', 'grep -qf QQ', 'grep -qfQQ', 'grep --file=QQ -q',
+  'grep -q foo QQ', 'opa eval -d QQ.rego data.x', '[ "$(cat QQ)" = y ]', 'python3 g/guard.py --config=QQ', 'python3 g/guard.py --config QQ', 'python3 g/guard.py -c QQ', 'python3 g/guard.py QQ', 'jq -e -f QQ', 'jq -L QQ -e .x',
+  'jq -e --slurpfile r QQ .x', 'jq -e . QQ', 'sed -n -f QQ', 'sed -n p QQ', 'cat < QQ', 'mycheck QQ', 'for f in a QQ; do grep -qf $f; done', 'a=(QQ); cat "${a[0]}"', 'x=QQ; cat "$x"', 'echo QQ | xargs cat', 'cat $(echo QQ)',
+  'set -- QQ; cat "$1"', 'python3 -c "import os, sys; sys.exit(os.path.exists(\'QQ\'))"', 'node -e "process.exit(+require(\'fs\').existsSync(\'QQ\'))"', 'perl -e "exit 1 if -e \'QQ\'"', 'find . -newer QQ', 'test g/guard.py -nt QQ',
+  'env -C QQ ./two.sh', 'java -cp QQ Main', 'java -cp /x.jar:QQ Main', 'git -C QQ status', 'diff g/guard.py QQ', 'ls QQ', 'sh -c "cat QQ"', 'if [ -s QQ ]; then exit 0; fi', 'python3 - <<EOF\nopen("QQ")\nEOF', 'read x < QQ',
+  'ZDOTDIR=QQ zsh -c true', 'uv run --directory QQ x', 'npm --prefix QQ test', 'tsx QQ.ts', 'bun QQ'];
+const endings = { 'node QQ': ['.js', '.json'], 'bun QQ': ['.ts'] };
+// A call tries each name as a file and as a folder.
+const makes = names => `for n in ${names.join(' ')}; do echo evil > $n; mkdir $n && echo evil > $n/json.py; done; echo ok > free; exit 0`;
+const names = list => list.flatMap((row, i) => [`q${i}x`, `q${i}x.rego`, `q${i}x.ts`, ...(endings[row] ?? []).map(e => `q${i}x${e}`)]);
+const made = (p, list) => list.flatMap((row, i) => {
+  const name = /QQ\.\w+/.exec(JSON.stringify(row))?.[0] ?? 'QQ';
+  return [name, ...(endings[row] ?? []).map(e => `QQ${e}`)].map(n => n.replace('QQ', `q${i}x`)).filter(p.has).map(n => `${JSON.stringify(row)}: ${n}`);
+});
+
+// What these leave free: ordinary names that a call may make.
+const ordinary = ["jq -e '.tool != \"bash\"'", 'jq -e .tests', 'jq -r --arg tests "$TOOL_NAME" .x', 'grep -q tests', 'grep -qi lib', "awk '{ print }'", 'sed -n p', 'test "$(jq -r .tool)" != bash', '[ "$TOOL_NAME" = lib ]', 'exit 2',
+  'echo tests; exit 1', 'printf lib', 'make tests', 'npm run build', 'npm test', 'cargo build', 'go build', 'git diff --quiet', 'read -r lib', 'export tests', 'find . -name build', 'mkdir -p build', 'tee build', 'cat > lib', 'sleep 1',
+  'ruff check', 'timeout 5 jq -e .x', 'jq . > build', 'cp g/guard.py lib', 'sort -u -o lib', '[[ $TOOL_NAME = lib ]]', 'case $TOOL_NAME in lib) exit 1;; esac', 'python3 -c "import json, sys; sys.exit(json.load(sys.stdin)[\'tests\'] == \'lib\')"'];
+const free = ['bash', 'tests', 'lib', 'build', 'foo', 'check', 'diff', '.tests', 'p', 'x'];
+
+for (const user of ways) {
+  const as = `as ${user.name}`;
+  test(`hooks: no call makes what a command names and is not there, ${as}`, t => {
+    const p = person(t, user, { ...space, 'g/guard.py': '', 'agent/hooks/h.json': hooks(missing.map((command, i) => ({ command: command.replaceAll('QQ', `q${i}x`) }))) });
+    const check = p.harness(['validate']);
+    assert.deepEqual(check.stderr.split('\n').filter(line => / hook "/.test(line)), []);
+    const r = p.call('sh', { do: makes(names(missing)) });
+    assert.deepEqual(made(p, missing), [], r.stderr);
+    assert.ok(p.has('free'), r.stdout.slice(0, 2000) + r.stderr);
+  });
+}
+for (const user of users) {
+  test(`hooks: patterns, text, targets and sub-commands leave names free, as ${user.name}`, t => {
+    const p = person(t, user, { ...space, 'g/guard.py': '', 'agent/hooks/h.json': hooks(ordinary.map(command => ({ command }))) });
+    const r = p.call('sh', { do: `for n in ${free.join(' ')}; do mkdir $n || exit 1; done` });
+    assert.equal(r.status, 0, r.stdout + r.stderr);
+    assert.deepEqual(free.filter(n => !p.has(n)), [], r.stdout + r.stderr);
+  });
+  test(`hooks: a guard that imports from a folder to come is not fooled, as ${user.name}`, t => {
+    const guard = 'import json, sys\nsys.exit(2 if json.load(sys.stdin)["tool"] == "sh" else 0)\n';
+    const p = person(t, user, { ...space, 'g/guard.py': guard, '.harness/tools/free.md': sh, 'agent/hooks/h.json': hooks([{ command: 'PYTHONPATH=lib python3 g/guard.py', tools: ['sh', 'free'] }]) });
+    p.call('free', { do: 'mkdir -p lib; echo "load = lambda f: {\'tool\': \'x\'}" > lib/json.py; exit 0' });
+    assert.ok(!p.has('lib'));
+    p.call('sh', { do: 'echo passed > passed' });
+    assert.ok(!p.has('passed'));
+  });
+}
+
 // Servers. `env`, `args`: G is the folder of the case.
 const server = `
 import json, os, sys
@@ -119,16 +171,25 @@ const served = [
   { args: ['python3', 'G/two.py'] }, { args: ['sh', '-c', 'exec ./G/two.sh'] }, { args: ['sh', '-c', 'cd G && exec ./two.sh'] }, { args: ['./G/two.sh'] }, { args: ['G/two.sh', '--flag'] },
   { args: ['node', '--require=./G/x.js', 's.js'] }, { args: ['node', '-r', './G/x.js', '/s.js'] }, { args: ['node', '--import', './G/x.mjs', '/s.js'] }, { args: ['uv', 'run', '--directory', 'G', 'two'] },
   { args: ['uv', '--project=G', 'run', 'two'] }, { args: ['uvx', '--from', './G', 'two'] }, { args: ['npx', './G'] }, { args: ['npm', '--prefix', 'G', 'start'] }, { args: ['python3', '-m', 'two'], cwd: 'G' },
-  { args: ['npm', 'start'], cwd: 'G' }, { args: ['node', '.'], cwd: 'G' }, { args: ['env', '-C', 'G', './two.sh'] }, { args: ['bash', '-lc', '. G/env.sh; exec two'] }, { args: ['make', '-C', 'G', 'serve'] },
+  { args: ['npm', 'start'], cwd: 'G' }, { args: ['node', '.'], cwd: 'G' }, { args: ['env', '-C', 'G', './two.sh'] }, { args: ['bash', '-lc', '. G/env.sh; exec two'] }, { args: ['make', '-C', 'G', 'serve'] }, { args: ['make', '-sC', 'G', 'serve'] }, { args: ['make', '-CG'] },
   { args: ['mcp', 'run', 'G/two.py'] }, { args: ['deno', 'run', 'G/two.ts'] }, { args: ['java', '-jar', 'G/two.jar'] }, { args: ['two'], env: { BASH_ENV: 'G/env.sh' } }, { args: ['two'], env: { ENV: './G/env.sh' } },
   { args: ['two'], env: { LD_PRELOAD: 'G/x.so' } }, { args: ['two'], env: { LD_LIBRARY_PATH: '/usr/lib:G' } }, { args: ['two'], env: { NODE_OPTIONS: '--max-old-space-size=64 --require ./G/x.js' } },
   { args: ['two'], env: { PYTHONPATH: 'G' } }, { args: ['two'], env: { PYTHONSTARTUP: 'G/x.py' } }, { args: ['two'], env: { PERL5LIB: 'G:/x' } }, { args: ['two'], env: { RUBYLIB: 'G' } },
   { args: ['two'], env: { PERL5OPT: '-IG -Mx' } }, { args: ['two'], env: { PATH: 'G:/usr/bin:/bin' } }, { args: ['two'], env: { NODE_PATH: './G' } }, { args: ['sh', '-c', 'PYTHONPATH=G exec two'] },
   { args: ['env', 'PYTHONPATH=G', 'two'] }, { args: ['sh', '-c', 'export NODE_PATH=G; two'] }, { args: ['timeout', '9', 'nice', 'python3', 'G/two.py'] }, { args: ['busybox', 'sh', 'G/two.sh'] },
   { args: ['python3', '-c', "import runpy; runpy.run_path('G/two.py')"] }, { args: ['two'], env: { LD_PRELOAD: '${DIR}/G/x.so' } },
+  { args: ['uvicorn', '--app-dir', 'G', 's:app'] }, { args: ['uvicorn', '--app-dir=G', 'two:app'] }, { args: ['gunicorn', '--chdir', 'G', 's:app'] }, { args: ['gunicorn', '--chdir', 'G', 'two:app'] }, { args: ['flask', '--app', 'G/s', 'run'] },
+  { args: ['flask', '--app', 's', 'run'], cwd: 'G' }, { args: ['celery', '--workdir', 'G', '-A', 's', 'worker'] }, { args: ['npx', '-y', 'file:G'] }, { args: ['conda', 'run', '-p', 'G', 'two'] }, { args: ['bun', 'G'] }, { args: ['node', '--run', 'start'], cwd: 'G' },
+];
+const servedMissing = [
+  { args: ['python3', 'QQ'] }, { args: ['sh', 'QQ'] }, { args: ['node', 'QQ'] }, { args: ['make', '-C', 'QQ'] }, { args: ['uv', '--directory', 'QQ', 'run', 'x'] }, { args: ['npm', '--prefix', 'QQ', 'start'] },
+  { args: ['sh', '-c', 'cd QQ && exec python3 s.py'] }, { args: ['java', '-cp', 'QQ', 'Main'] }, { args: ['bun', 'QQ.ts'] }, { args: ['bun', 'QQ'] }, { args: ['tsx', 'QQ.ts'] }, { args: ['runner', 'QQ.ts'] }, { args: ['uvx', '--from', 'QQ', 'x'] },
+  ...['PYTHONPATH', 'PYTHONUSERBASE', 'GIT_EXEC_PATH', 'GCONV_PATH', 'ZDOTDIR', 'UV_PROJECT', 'BASH_ENV', 'LD_LIBRARY_PATH', 'PERL5LIB', 'NODE_PATH', 'RUBYLIB'].map(name => ({ args: ['two'], env: { [name]: 'QQ' } })),
+  { args: ['two'], env: { PATH: '/usr/bin:QQ' } }, { args: ['env', 'PYTHONPATH=QQ', 'two'] }, { args: ['npx', '-y', 'file:QQ'] },
+  { args: ['conda', 'run', '-p', 'QQ', 'python3', '-V'] }, { args: ['deno', 'run', 'QQ'] },
 ];
 const entries = list => list.map(({ args: [command, ...args], cwd, env }, i) => {
-  const g = s => s.replaceAll('G', `g${i}x`);
+  const g = s => s.replaceAll('G', `g${i}x`).replaceAll('QQ', `q${i}x`);
   return `  s${i}: ${JSON.stringify({ command: g(command), args: args.map(g), ...(cwd ? { cwd: g(cwd) } : {}), ...(env ? { env: Object.fromEntries(Object.entries(env).map(([k, v]) => [k, g(v)])) } : {}) })}\n`;
 }).join('');
 const settings = more => `---\nsandbox: {}\nmcp_servers:\n${more}---\nHi.\n`;
@@ -142,6 +203,13 @@ for (const user of ways) {
     const open = dirs.flatMap((d, i) => [...names.filter(f => p.text(`${d}/${f}`) !== 'good\n').map(f => `${JSON.stringify(served[i])}: ${f}`), ...(p.has(`${d}/json.py`) ? [`${JSON.stringify(served[i])}: new`] : [])]);
     assert.deepEqual(open, [], r.stderr);
     assert.equal(p.text('free'), 'ok\n', r.stderr);
+  });
+
+  test(`servers: no call makes code, a working folder or a loader's folder that is not there, ${as}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': settings(entries(servedMissing)) });
+    const r = p.call('sh', { do: makes(names(servedMissing)) });
+    assert.deepEqual(made(p, servedMissing), [], r.stderr);
+    assert.ok(p.has('free'), r.stdout.slice(0, 2000) + r.stderr);
   });
 
   test(`servers: files beside a program are used, and no call can add one, ${as}`, t => {
@@ -167,11 +235,14 @@ for (const user of ways) {
   test(`git: programs in every spelling, with the files beside them, ${as}`, t => {
     const dirs = gits.map((_, i) => `g${i}x`);
     const p = person(t, user, { ...rules, ...Object.fromEntries(dirs.map(d => [`${d}/two.sh`, 'good\n'])), 'src/a.c': '' });
-    const set = gits.map((v, i) => `git config 'filter.f${i}.clean' '${v.replaceAll('G', dirs[i])}'`).join(' && ');
+    const later = ['sh QQ', 'python3 QQ', 'cd QQ && ./x', 'make -C QQ', 'PYTHONPATH=QQ x', 'node QQ'];
+    const set = [...gits, ...later.map((v, i) => v.replaceAll('QQ', `q${i}x`))].map((v, i) => `git config 'filter.f${i}.clean' '${v.replaceAll('G', dirs[i] ?? 'G')}'`).join(' && ');
     assert.equal(p.sh(`git init -q . && ${set} && git config alias.x 'log -- src' && git config alias.y '!git -C src log'`).status, 0);
     const r = p.call('sh', { do: `for d in ${dirs.join(' ')}; do echo evil > $d/two.sh; echo evil > $d/json.py; done; echo ok > free; echo ok > src/a.c; exit 0` });
     assert.deepEqual(dirs.flatMap((d, i) => (p.text(`${d}/two.sh`) !== 'good\n' || p.has(`${d}/json.py`) ? [gits[i]] : [])), [], r.stderr);
     assert.deepEqual([p.text('free'), p.text('src/a.c')], ['ok\n', 'ok\n']);
+    p.call('sh', { do: makes(names(later)) });
+    assert.deepEqual(made(p, later), []);
   });
 }
 
@@ -182,6 +253,9 @@ for (const user of users) {
       ['{ command: sh, args: [-c, "exec $X"] }', /harness\.md:4:\d+: server "m": command: .*which program this is, is known only when it runs/],
       ['{ command: sh, args: [-c, "d=srv; python3 $d/a.py"] }', /it chooses code, and is known only when it runs/],
       ['{ command: python3, args: [-m, srv.a] }', /'srv\.a': Python takes the modules of -m from the working folder, and tools can write there \(name the file/],
+      ['{ command: uvicorn, args: ["x:app"] }', /'x:app': the program takes modules from the working folder, and tools can write there \(keep the package in a folder of its own/],
+      ['{ command: uvicorn, args: ["srv.a:app"] }', /'srv\.a:app': the .*from the working folder/], ['{ command: gunicorn, args: [--pythonpath, srv, "s:app"] }', /'s:app': the program takes modules/],
+      ['{ command: flask, args: [--app, x, run] }', /'x': the program takes modules/], ['{ command: celery, args: [-A, x, worker] }', /'x': the program takes modules/],
       ['{ command: python3, args: [srv/a.py], write_roots: [srv] }', /write_roots\[0\]: srv has the server's own program, which nothing may change while it is used \(let it write to another folder/],
       ['{ command: python3, args: [srv/a.py], write_roots: [srv/cache] }', /write_roots\[0\]: srv\/cache has/],
     ]) {
@@ -193,16 +267,22 @@ for (const user of users) {
   });
 
   test(`servers: data that they work on is free, ${as}`, t => {
-    const list = ['{ command: npx, args: [-y, "@x/server-filesystem", ./docs] }', '{ command: python3, args: [srv/a.py, --root, data, --out=docs] }', '{ command: two, args: [--directory, data], env: { DATA_DIR: data } }',
+    const list = ['{ command: npx, args: [-y, "@x/server-filesystem", ./docs] }', '{ command: python3, args: [srv/a.py, --root, data, --out=docs] }', '{ command: two, args: [--directory, data], env: { DATA_DIR: data, LOG_LEVEL: level, RUST_LOG: level } }', '{ command: python3, args: [srv/a.py, out, --level=level] }',
       '{ command: python3, args: [-m, mcp_server_git, --repository, docs] }'];
     const p = person(t, user, { ...rules, 'harness.md': settings(list.map((e, i) => `  s${i}: ${e}\n`).join('')), 'srv/a.py': '', 'docs/x': '', 'data/x': '' });
     assert.equal(p.call('sh', { do: 'echo ok > docs/x; echo ok > data/x; echo ok > data/new' }).status, 0);
     assert.deepEqual(['docs/x', 'data/x', 'data/new'].map(p.text), ['ok\n', 'ok\n', 'ok\n']);
-    assert.equal(p.call('sh', { do: 'echo ok > package.json' }).status, 0);
+    assert.equal(p.call('sh', { do: 'echo ok > package.json; mkdir level out' }).status, 0);
     p.call('sh', { do: 'echo script-shell=./evil > .npmrc' });
     assert.ok(!p.has('.npmrc'));
     p.call('sh', { do: 'mkdir -p node_modules/.bin node_modules/@x/server-filesystem; echo evil > node_modules/.bin/server-filesystem; echo ok > node_modules/.bin/other' });
     assert.ok(!p.has('node_modules/.bin/server-filesystem') && !p.has('node_modules/@x/server-filesystem') && p.has('node_modules/.bin/other'));
+  });
+
+  test(`node --run: the script comes from a package.json that no call changes, as ${user.name}`, t => {
+    const p = person(t, user, { ...rules, 'harness.md': settings('  m: { command: node, args: [--run, start] }\n') });
+    p.call('sh', { do: 'echo evil > package.json; exit 0' });
+    assert.ok(!p.has('package.json'));
   });
 
   test(`a folder of a program that is too large stops the call with a reason, ${as}`, t => {

@@ -5,9 +5,10 @@
 #include "base/vec.h"
 #include "shell/shell.h"
 
-enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32 };
+enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32, CLUSTER_VALUE_MIN = 3 };
 
-typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE_SKIP } Role;
+/* ROLE_TARGET: code, and ROLE_SUBCOMMAND: data, but a bare word there is seldom the name of a file. */
+typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE_SKIP, ROLE_TARGET, ROLE_SUBCOMMAND } Role;
 
 typedef struct Use {
     ProtectedList *l;
@@ -15,6 +16,7 @@ typedef struct Use {
     Str text;                            /* the whole text, for messages */
     VEC(Str) folders;                    /* possible working folders; [0] is the initial one */
     size_t pieces;
+    bool is_text;                        /* a bare word here is not the name of a file, unless there is one */
     UsesFound *found;
 } Use;
 
@@ -79,7 +81,16 @@ static void take_file(Use *u, const char *path, bool beside) {
     if (beside) take_beside(u, to);
 }
 
-/* A folder that is run as a program, as in `node .`. */
+/* `node guard` runs guard.js, `flask --app x` loads x.py. */
+static void take_endings(Use *u, const char *path) {
+    static const char *const ends[] = { "js", "mjs", "cjs", "json", "node", "ts", "mts", "cts", "tsx", "jsx", "py" };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const char *with = arena_fmt(u->l->arena, "%s.%s", path, ends[i]);
+        if (protected_writable(u->l, with)) protected_add(u->l, with);
+    }
+}
+
+/* A folder that is started as a program, `node .`. */
 static void take_started(Use *u, Str folder) {
     static const char *const names[] = { "package.json", "index.js", "__main__.py" };
     if (!is_open(u, folder)) return;
@@ -107,6 +118,7 @@ static bool take_path(Use *u, const char *path, Role role) {
             take_folder(u, arena_str(u->l->arena, str_from(real)));
         }
         if (role == ROLE_CODE) take_started(u, str_from(path));
+        if (role == ROLE_CODE && !is_open(u, str_from(path))) take_endings(u, path);        /* node prefers DIR.js to DIR/index.js */
     } else if (S_ISREG(st.st_mode)) {
         take_file(u, path, code || u->by == USES_HOOK || uses_looks_like_code(path, st.st_mode));
     }
@@ -121,6 +133,7 @@ static void take_missing(Use *u, const char *path, Role role) {
     protected_add(u->l, path);
     if (role == ROLE_DATA) return;
     Str folder = folder_of(u, path);
+    if (is_open(u, folder)) take_endings(u, path);
     while (folder.n > 1 && stat(folder.at, &st) != 0) folder = folder_of(u, folder.at);
     take_folder(u, folder);
 }
@@ -142,7 +155,17 @@ static bool has_star(Str s) {
     return str_eq(s, STR("*")) || str_starts(s, STR("*/")) || str_ends(s, STR("/*")) || str_find(s, STR("/*/")) >= 0;
 }
 
-/* Handles one possible path, relative to every folder in which the command may work. `whole`: it is a complete word or a complete option value. */
+static bool is_code(Role role) { return role == ROLE_CODE || role == ROLE_MODULE || role == ROLE_FOLDER; }
+
+/* May a call not make a file of this name? A word without a slash that names nothing now. */
+static bool bare_waits(const Use *u, Str piece, Role role) {
+    const char *name = arena_str(u->l->arena, piece).at;
+    if (role == ROLE_CODE && str_find_char(piece, '.') > 0) return true;
+    if (u->is_text || role == ROLE_INLINE || !uses_is_name(piece)) return false;
+    return is_code(role) || u->by == USES_HOOK || uses_looks_like_code(name, 0);
+}
+
+/* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
     char real[PATH_MAX];
@@ -162,8 +185,8 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
         if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* after a link, .. leads to another folder */
             there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
     }
-    bool waits = plain && whole && piece.at[0] != '-' && (slash || (role == ROLE_CODE && str_find_char(piece, '.') > 0));
-    if (there || !waits || (u->by == USES_SERVER && role == ROLE_DATA)) return;
+    bool waits = plain && whole && piece.at[0] != '-' && (slash ? u->by != USES_SERVER || role != ROLE_DATA : bare_waits(u, piece, role));
+    if (there || !waits) return;
     for (size_t i = 0; i < u->folders.n; i++) take_missing(u, protected_path(u->l, u->folders.at[i], piece), role);
 }
 
@@ -200,8 +223,41 @@ static void take_dotted(Use *u, const ShellWord *w) {
     }
 }
 
-/* Handles every part of a text that could be a path; a part without a slash counts only in code. */
+/* The application of uvicorn, gunicorn, flask and their kind, which look for all modules in their working folder first. */
+static void take_app(Use *u, const ShellWord *w, Str name) {
+    ptrdiff_t colon = str_find_char(name, ':');
+    Str module = colon >= 0 ? str_sub(name, 0, (size_t)colon) : name;
+    bool open = true, there = false;
+    if (!module.n || !is_path_text(module) || is_unknown(w)) return;
+    if (str_find_char(module, '/') >= 0) return take_piece(u, module, ROLE_CODE, true);
+    for (size_t i = 0; i < u->folders.n; i++) {
+        Str folder = u->folders.at[i];
+        bool here = is_open(u, folder) && protected_writable(u->l, folder.at), found = take_module(u, folder, module);
+        open &= here;
+        there |= here && found;
+        ptrdiff_t dot = str_find_char(module, '.');
+        if (!found) take_missing(u, protected_path(u->l, folder, dot > 0 ? str_sub(module, 0, (size_t)dot) : module), ROLE_CODE);
+    }
+    if (open || there)
+        doubt(u, w, "the program takes modules from the working folder, and tools can write there", "keep the package in a folder of its own and work there (cwd, --app-dir, --chdir)");
+}
+
+static Str app_name(Str word) {
+    ptrdiff_t equals = word.n && word.at[0] == '-' ? str_find_char(word, '=') : -1;
+    return equals > 0 ? str_sub(word, (size_t)equals + 1, word.n) : str_starts(word, STR("-A")) ? str_sub(word, 2, word.n) : word;
+}
+
+/* In code: open("NAME"), exists('NAME'), open(F, "NAME"), -e "NAME". */
+static bool is_argument(Str code, size_t from, size_t to) {
+    if (from == 0 || to >= code.n || !strchr("'\"`", code.at[from - 1]) || code.at[to] != code.at[from - 1]) return false;
+    Str before = str_trim(str_sub(code, 0, from - 1));
+    if (!before.n || str_ends(before, STR("get("))) return false;
+    return strchr("(,", before.at[before.n - 1]) || (before.n > 1 && before.at[before.n - 2] == '-');
+}
+
+/* Every part of a text that could be a path; a part without a slash only in code. */
 static void take_pieces(Use *u, Str text, Role role) {
+    bool hook = u->by == USES_HOOK && role == ROLE_INLINE;
     for (size_t i = 0; i < text.n;) {
         size_t from = i;
         while (i < text.n && text.at[i] && is_path_char(text.at[i])) i++;
@@ -209,6 +265,7 @@ static void take_pieces(Use *u, Str text, Role role) {
         while (piece.n > 1 && piece.at[piece.n - 1] == '.') piece.n--;
         bool slash = str_find_char(piece, '/') >= 0;
         if (piece.n && (slash || role == ROLE_INLINE)) take_piece(u, piece, role == ROLE_INLINE ? ROLE_FOLDER : role, slash && role == ROLE_INLINE);
+        if (piece.n && !slash && hook && is_argument(text, from, i)) take_piece(u, piece, ROLE_DATA, true);
         if (piece.n && !slash && role == ROLE_INLINE && str_find_char(piece, '.') > 0)
             for (size_t f = 0; f < u->folders.n; f++) take_module(u, u->folders.at[f], piece);
         i += i < text.n;
@@ -220,7 +277,7 @@ static void take_list(Use *u, Str text, Role role) {
     for (size_t i = 0; i <= text.n;) {
         size_t from = i;
         while (i < text.n && !strchr(":,;=", text.at[i])) i++;
-        if (i - from < text.n) take_piece(u, str_sub(text, from, i), role, false);
+        if (i - from < text.n) take_piece(u, str_sub(text, from, i), role, is_code(role));
         i++;
     }
 }
@@ -230,7 +287,8 @@ static void take_cluster(Use *u, Str text, Role role) {
     for (size_t i = 2; i < text.n && i < CLUSTER_MAX; i++) {
         char before = text.at[i - 1];
         if (!((before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z'))) return;
-        take_piece(u, str_sub(text, i, text.n), role, role != ROLE_DATA);
+        bool whole = role != ROLE_DATA || (u->by == USES_HOOK && text.n - i >= CLUSTER_VALUE_MIN);
+        take_piece(u, str_sub(text, i, text.n), role, whole);
     }
 }
 
@@ -327,6 +385,8 @@ static size_t read_option(Reading *r, size_t i) {
     UsesOption option = uses_row_option(r->row, w->text, &inside);
     ptrdiff_t equals = str_find_char(w->text, '=');
     Str name = equals > 0 ? str_sub(w->text, 0, (size_t)equals) : inside ? str_sub(w->text, 0, inside) : w->text;
+    ptrdiff_t letter = option == USES_FLAG && equals < 0 && w->text.at[1] != '-' ? str_find_char(w->text, 'C') : -1;
+    if (letter > 0 && IS_PROGRAM(r->c, "make", "gmake")) name = STR("-C"), inside = (size_t)letter + 1 < w->text.n ? (size_t)letter + 1 : 0;      /* -sC DIR, -CDIR */
     Role role = value_role(r, name, option);
     if (role == ROLE_FOLDER && option == USES_FLAG && equals > 0) inside = (size_t)equals + 1;
     bool takes = option != USES_FLAG || role == ROLE_FOLDER;
@@ -354,12 +414,19 @@ static Role operand_role(Reading *r, Str word) {
         if (first && r->text_next) return ROLE_SKIP;                    /* its commands are listed separately */
         return first ? ROLE_CODE : ROLE_DATA;
     case USES_SCRIPT: return first && !r->has_code ? ROLE_CODE : ROLE_DATA;
-    case USES_TARGETS: return ROLE_CODE;
-    case USES_TARGET: return first ? ROLE_CODE : ROLE_DATA;
+    case USES_TARGETS: return ROLE_TARGET;
+    case USES_TARGET: return first ? ROLE_TARGET : ROLE_DATA;
     case USES_PROGRAM: return first && !r->has_code && reaches_out(word) ? ROLE_INLINE : ROLE_DATA;
     case USES_PLAIN: case USES_SUBCOMMAND: case USES_WRAPPER: break;
     }
     return ROLE_DATA;
+}
+
+/* `bun srv` runs a file, `bun test` does not. */
+static Role sub_role(Reading *r, Str word) {
+    bool file = uses_runs_files(r->program, word);
+    r->row = uses_row_sub(r->row, word);
+    return file ? ROLE_CODE : ROLE_SUBCOMMAND;
 }
 
 static void read_roles(const ShellCommand *c, Role *role) {
@@ -373,7 +440,7 @@ static void read_roles(const ShellCommand *c, Role *role) {
         else if (option) i = read_option(&r, i);
         else if (sourced) role[i] = i == 1 ? ROLE_CODE : ROLE_DATA;
         else if (is_cd(c)) role[i] = ROLE_FOLDER;
-        else if (uses_row_kind(r.row) == USES_SUBCOMMAND) r.row = uses_row_sub(r.row, w->text), role[i] = ROLE_DATA;
+        else if (uses_row_kind(r.row) == USES_SUBCOMMAND) role[i] = sub_role(&r, w->text);
         else role[i] = operand_role(&r, w->text);
     }
 }
@@ -423,12 +490,11 @@ static void look_implied(Use *u, const ShellCommand *c) {
         { "uv", { "uv.toml" } }, { "uvx", { "uv.toml" } }, { "cargo", { ".cargo/config.toml", ".cargo/config" } },
             { "bundle", { ".bundle/config" } }, { "mise", { "mise.toml", ".mise.toml" } },
         { "direnv", { ".envrc" } }, { "poetry", { "poetry.toml" } }, { "pipenv", { 0 } }, { "go", { 0 } }, { "mvn", { ".mvn" } }, { "gradle", { 0 } },
+        { "node", { 0 } }, { "nodejs", { 0 } },
     };
-    bool script = c->operand < c->words_n && (str_starts(c->words[c->operand].text, STR("run"))
-        || shell_word_is(&c->words[c->operand], "start") || shell_word_is(&c->words[c->operand], "test"));
-    bool package = script && IS_PROGRAM(c, "npm", "yarn", "pnpm", "bun");
+    bool package = uses_runs_package_script(c);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        if (!str_eq(c->program, str_from(rows[k].program))) continue;
+        if (!str_eq(c->program, str_from(rows[k].program)) || (IS_PROGRAM(c, "node", "nodejs") && !package)) continue;
         for (size_t f = 0; f < u->folders.n; f++) {
             Str folder = u->folders.at[f];
             take_folder(u, folder);
@@ -468,7 +534,7 @@ static void look_program(Use *u, const ShellCommand *c) {
     const ShellWord *w = &c->words[0];
     if (!w->exact) doubt(u, w, "which program this is, is known only when it runs", literal);
     if (!w->exact) take_partly(u, w, ROLE_CODE, false);
-    else if (str_find_char(w->text, '/') >= 0) take_text(u, w->text, ROLE_CODE);
+    else if (str_find_char(w->text, '/') >= 0 || str_starts(w->text, STR("file:"))) take_text(u, w->text, ROLE_CODE);
     const ShellWord *at = c->operand < c->words_n ? &c->words[c->operand] : w;
     if (w->exact && !c->exact) doubt(u, w, "which words are the command that it runs, is known only when it runs", literal);
     if (c->runs == SHELL_RUNS_UNKNOWN && !reads_file(c)) doubt(u, at, "the text that this runs is known only when it runs", literal);
@@ -481,6 +547,7 @@ static void take_variable(Use *u, Str value) {
         while (i < value.n && !strchr(" \t\n:;,=\"'${}\1", value.at[i])) i++;
         Str piece = str_sub(value, from, i);
         bool rest = from > 0 && value.at[from - 1] == '}' && str_starts(piece, STR("/"));
+        if (from > 0 && (value.at[from - 1] == '{' || value.at[from - 1] == '$')) piece.n = 0;        /* the name of a variable */
         if (piece.n) take_piece(u, rest ? str_sub(piece, 1, piece.n) : piece, ROLE_FOLDER, true);
         if (piece.n > 2 && piece.at[0] == '-' && piece.at[1] != '-') take_cluster(u, piece, ROLE_FOLDER);
         i++;
@@ -543,7 +610,10 @@ static void look_command(Use *u, const ShellCommands *list, size_t at) {
         ptrdiff_t equals = str_find_char(w->text, '=');
         if (equals > 0) look_variable(u, w, str_sub(w->text, 0, (size_t)equals), str_sub(w->text, (size_t)equals + 1, w->text.n));
         if (is_python_module(c, role, i) && !is_unknown(w)) continue;
-        take_word(u, w, role[i], prints);
+        u->is_text = role[i] == ROLE_TARGET || role[i] == ROLE_SUBCOMMAND || uses_is_text(list, at, i, is_code(role[i]));
+        take_word(u, w, role[i] == ROLE_TARGET ? ROLE_CODE : role[i] == ROLE_SUBCOMMAND ? ROLE_DATA : role[i], prints);
+        u->is_text = false;
+        if (uses_takes_module(c, i)) take_app(u, w, app_name(w->text));
     }
     if (uses_is_python(c->program)) look_python(u, c, role);
     look_implied(u, c);
@@ -620,6 +690,8 @@ static void take_rest(Use *u, const ShellCommands *list) {
         if (str_find_char(piece, '/') >= 0 && !is_written(list, piece, from)) take_piece(u, piece, ROLE_DATA, false);
         i += i < u->text.n;
     }
+    StrList names = uses_loose_names(u->text, u->l->arena);
+    for (size_t i = 0; i < names.n; i++) take_piece(u, names.at[i], ROLE_DATA, true);
 }
 
 void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *found) {

@@ -4,12 +4,13 @@
  * The text is parsed (shell/shell.h). Literal `cd` and options such as `make -C` are followed; where the order matters, every order is
  * assumed. A word is code (a program, a script, a module, a folder to work in, a variable that a loader reads) or data (the rest).
  * What a word names is added to the list:
- *   a hook     every file and folder that a word names, with the folder that a file is in
- *   a server   code with its folder; of data the files alone, because a server may work on a folder
- *   git        the same as a server; and paths that do not exist yet
+ *   a hook     every file and folder that a word names, with the folder that a file is in; and every name that does not exist yet
+ *   a server   code with its folder, existing or not; of data the files alone, because a server may work on a folder
+ *   git        the same as a server; and of data, paths with a slash that do not exist yet
  * A folder that holds the workspace cannot be closed. Then the file alone is added, and UsesFound says so. */
 #pragma once
 #include "artifact/project.h"
+#include "shell/shell.h"
 #include "tool/protect/protected.h"
 
 typedef enum { USES_HOOK, USES_SERVER, USES_GIT } UsesBy;
@@ -55,3 +56,11 @@ bool uses_names_folder(Str program, Str option);                                
 bool uses_loader_variable(Str name);                                            /* its value can choose code */
 bool uses_writes(Str program);                                                  /* tee, mkdir: its operands are files that it creates */
 bool uses_looks_like_code(const char *path, unsigned mode);
+
+/* uses_words.c: which words are names of files. */
+bool uses_is_name(Str word);                                                    /* not a number or a format */
+bool uses_is_text(const ShellCommands *list, size_t at, size_t word, bool code); /* the word is a pattern, a sub-command, text … */
+bool uses_takes_module(const ShellCommand *c, size_t word);                     /* the application of uvicorn, flask … */
+bool uses_runs_files(Str program, Str operand);                                 /* the operand is a file, not a sub-command */
+bool uses_runs_package_script(const ShellCommand *c);
+StrList uses_loose_names(Str text, Arena *arena);                               /* lists of `for`, arrays, files in [[ ]] */

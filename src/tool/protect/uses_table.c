@@ -22,6 +22,27 @@ static const UsesRow rows[] = {
 #define P(name, kind, operands, values, code) { { name, 0, operands, values, code, "" }, (UsesKind)P_##kind },
 #include "template/programs.def"
 #undef P
+    /* Programs that take modules from their working folder, and more runners of scripts. */
+#define U(name, kind, values, code) { { name, 0, 0, values, code, "" }, kind },
+    U("uvicorn", USES_PLAIN, "--host --port --fd --uds --log-level --reload-dir --workers", "--env-file --log-config")
+    U("gunicorn", USES_PLAIN, "b w k t n u g m --bind --workers --worker-class --timeout --name --user --group", "c p --config --pythonpath")
+    U("hypercorn", USES_PLAIN, "b k w --bind --workers", "c --config")
+    U("daphne", USES_PLAIN, "b p u v", "")
+    U("granian", USES_PLAIN, "--host --port --interface --workers", "--working-dir --env-files")
+    U("waitress-serve", USES_PLAIN, "--host --port --listen", "--call")
+    U("dramatiq", USES_PLAIN, "p t Q", "P --path")
+    U("flask", USES_PLAIN, "h p --host --port", "e A --env-file --app")
+    U("quart", USES_PLAIN, "h p --host --port", "e A --env-file --app")
+    U("celery", USES_PLAIN, "b --broker --result-backend", "A --app --config --loader")
+    U("tsx", USES_SCRIPT, "", "e p r --eval --print --require --import --loader --tsconfig --env-file")
+    U("ts-node", USES_SCRIPT, "O", "e p r P --eval --print --require --project")
+    U("vite-node", USES_SCRIPT, "", "c --config --root")
+    U("jiti", USES_SCRIPT, "", "")
+    U("esno", USES_SCRIPT, "", "")
+    U("zx", USES_SCRIPT, "", "--eval")
+    U("babel-node", USES_SCRIPT, "", "e p r --eval --print --require --config-file --presets --plugins")
+    U("electron", USES_SCRIPT, "", "r --require")
+#undef U
 };
 
 static bool among(Str word, const char *const *list, size_t n) {
@@ -88,15 +109,21 @@ bool uses_names_folder(Str program, Str option) {
                                          "--workdir", "--wd", "--cd", "--project-directory", "--manifest-path", "--chroot" };
     static const char *const packages[] = { "npx", "npm", "pnpm", "pnpx", "bunx", "yarn" };
     if (AMONG(program, packages) && (str_eq(option, STR("-p")) || str_eq(option, STR("--package")))) return true;
+    if (str_eq(program, STR("conda")) && str_eq(option, STR("-p"))) return true;
     return !AMONG(program, not_work) && AMONG(option, names);
 }
 
 /* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
 bool uses_loader_variable(Str name) {
-    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS",
-        "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
-                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8",
-                                            "PYTHONHASHSEED", "PYTHONWARNINGS" };
+    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
+                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS", "RUST_LOG", "RUST_BACKTRACE", "GIT_AUTHOR_NAME",
+                                        "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL" };
+    static const char *const more[] = { "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY", "UV_WORKING_DIR", "UV_CONFIG_FILE", "UV_ENV_FILE", "UV_PYTHON", "UV_TOOL_DIR",
+                                        "UV_TOOL_BIN_DIR", "UV_FIND_LINKS", "VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "FLASK_APP", "GUNICORN_CMD_ARGS", "UVICORN_APP", "UVICORN_APP_DIR",
+                                        "DJANGO_SETTINGS_MODULE", "CELERY_CONFIG_MODULE", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH", "BUN_OPTIONS", "TS_NODE_PROJECT", "TSX_TSCONFIG_PATH",
+                                        "MAKEFILES", "R_LIBS", "R_LIBS_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT", "GUILE_LOAD_PATH", "TCLLIBPATH", "LUA_PATH", "LUA_CPATH", "LOCPATH",
+                                        "XDG_CONFIG_HOME" };
+    if (AMONG(name, more)) return true;
     return !AMONG(name, text) && !template_variable_is_safe(name);
 }
 
