@@ -136,6 +136,12 @@ for (const user of users) {
     assert.equal(r.status, 0, r.stdout + r.stderr);
     assert.deepEqual(free.filter(n => !p.has(n)), [], r.stdout + r.stderr);
   });
+  test(`hooks: a name that is there in one folder, and a link to nothing, as ${user.name}`, t => {
+    const p = person(t, user, { ...space, 'own/conf': '', 'agent/hooks/h.json': hooks([{ command: '(cd own; ls); cat conf' }, { command: 'grep -qf link' }]) });
+    assert.equal(p.sh('ln -s to/come link; mkdir to').status, 0);
+    p.call('sh', { do: 'echo evil > conf; echo evil > to/come; echo evil > link; exit 0' });
+    assert.ok(!p.has('conf') && !p.has('to/come'));
+  });
   test(`hooks: a guard that imports from a folder to come is not fooled, as ${user.name}`, t => {
     const guard = 'import json, sys\nsys.exit(2 if json.load(sys.stdin)["tool"] == "sh" else 0)\n';
     const p = person(t, user, { ...space, 'g/guard.py': guard, '.harness/tools/free.md': sh, 'agent/hooks/h.json': hooks([{ command: 'PYTHONPATH=lib python3 g/guard.py', tools: ['sh', 'free'] }]) });

@@ -2,10 +2,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/vec.h"
 #include "shell/shell.h"
 
-enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32, CLUSTER_VALUE_MIN = 3 };
+enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32, CLUSTER_VALUE_MIN = 3, LINKS_MAX = 16 };
 
 /* ROLE_TARGET: code, and ROLE_SUBCOMMAND: data, but a bare word there is seldom the name of a file. */
 typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE_SKIP, ROLE_TARGET, ROLE_SUBCOMMAND } Role;
@@ -125,10 +126,21 @@ static bool take_path(Use *u, const char *path, Role role) {
     return true;
 }
 
-/* Protects a path that does not exist: no call may create it. For code also protects the nearest existing folder, because the name may lack its
- * file extension. */
+/* A link to nothing: no call may make what it leads to. */
+static void take_link(Use *u, const char *path) {
+    for (int i = 0; i < LINKS_MAX; i++) {
+        char to[PATH_MAX];
+        ssize_t n = readlink(path, to, sizeof to);
+        if (n <= 0 || n == sizeof to) return;
+        path = protected_path(u->l, folder_of(u, path), (Str){ to, (size_t)n });
+        if (protected_writable(u->l, path)) protected_add(u->l, path);
+    }
+}
+
+/* A path that does not exist: no call may make it. For code also the nearest folder, because names may lack their endings. */
 static void take_missing(Use *u, const char *path, Role role) {
     struct stat st;
+    take_link(u, path);
     if (!protected_writable(u->l, path)) return;
     protected_add(u->l, path);
     if (role == ROLE_DATA) return;
@@ -169,6 +181,7 @@ static bool bare_waits(const Use *u, Str piece, Role role) {
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
     char real[PATH_MAX];
+    struct stat st;
     if ((!plain && !whole) || !piece.n || piece.n >= PATH_MAX || memchr(piece.at, 0, piece.n)) return;
     if (u->pieces++ > PIECES_MAX) {
         doubt(u, NULL, "it is too long to find every file that it names", "put it into a script in a folder of its own and name that script");
@@ -186,8 +199,10 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
             there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
     }
     bool waits = plain && whole && piece.at[0] != '-' && (slash ? u->by != USES_SERVER || role != ROLE_DATA : bare_waits(u, piece, role));
-    if (there || !waits) return;
-    for (size_t i = 0; i < u->folders.n; i++) take_missing(u, protected_path(u->l, u->folders.at[i], piece), role);
+    for (size_t i = 0; waits && i < u->folders.n; i++) {
+        const char *path = protected_path(u->l, u->folders.at[i], piece);
+        if (stat(path, &st) != 0) take_missing(u, path, there ? ROLE_DATA : role);      /* where it is found, what it needs has been taken */
+    }
 }
 
 /* Handles the first part of pkg.mod as a Python module: a folder or a file. False if `folder` has neither. */
