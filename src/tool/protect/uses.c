@@ -82,7 +82,7 @@ static void take_file(Use *u, const char *path, bool beside) {
     if (beside) take_beside(u, to);
 }
 
-/* `node guard` runs guard.js, `flask --app x` loads x.py. */
+/* `node guard` runs guard.js, `flask --app x` loads the Python file x. */
 static void take_endings(Use *u, const char *path) {
     static const char *const ends[] = { "js", "mjs", "cjs", "json", "node", "ts", "mts", "cts", "tsx", "jsx", "py" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -254,7 +254,8 @@ static void take_app(Use *u, const ShellWord *w, Str name) {
         if (!found) take_missing(u, protected_path(u->l, folder, dot > 0 ? str_sub(module, 0, (size_t)dot) : module), ROLE_CODE);
     }
     if (open || there)
-        doubt(u, w, "the program takes modules from the working folder, and tools can write there", "keep the package in a folder of its own and work there (cwd, --app-dir, --chdir)");
+        doubt(u, w, "the program takes modules from the working folder, and tools can write there",
+            "keep the package in a folder of its own and work there (cwd, --app-dir, --chdir)");
 }
 
 static Str app_name(Str word) {
@@ -401,7 +402,8 @@ static size_t read_option(Reading *r, size_t i) {
     ptrdiff_t equals = str_find_char(w->text, '=');
     Str name = equals > 0 ? str_sub(w->text, 0, (size_t)equals) : inside ? str_sub(w->text, 0, inside) : w->text;
     ptrdiff_t letter = option == USES_FLAG && equals < 0 && w->text.at[1] != '-' ? str_find_char(w->text, 'C') : -1;
-    if (letter > 0 && IS_PROGRAM(r->c, "make", "gmake")) name = STR("-C"), inside = (size_t)letter + 1 < w->text.n ? (size_t)letter + 1 : 0;      /* -sC DIR, -CDIR */
+    /* -sC DIR, -CDIR */
+    if (letter > 0 && IS_PROGRAM(r->c, "make", "gmake")) name = STR("-C"), inside = (size_t)letter + 1 < w->text.n ? (size_t)letter + 1 : 0;
     Role role = value_role(r, name, option);
     if (role == ROLE_FOLDER && option == USES_FLAG && equals > 0) inside = (size_t)equals + 1;
     bool takes = option != USES_FLAG || role == ROLE_FOLDER;

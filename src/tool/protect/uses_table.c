@@ -115,13 +115,19 @@ bool uses_names_folder(Str program, Str option) {
 
 /* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
 bool uses_loader_variable(Str name) {
-    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
-                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS", "RUST_LOG", "RUST_BACKTRACE", "GIT_AUTHOR_NAME",
+    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS",
+        "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
+                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8",
+                                            "PYTHONHASHSEED", "PYTHONWARNINGS", "RUST_LOG", "RUST_BACKTRACE", "GIT_AUTHOR_NAME",
                                         "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL" };
-    static const char *const more[] = { "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY", "UV_WORKING_DIR", "UV_CONFIG_FILE", "UV_ENV_FILE", "UV_PYTHON", "UV_TOOL_DIR",
-                                        "UV_TOOL_BIN_DIR", "UV_FIND_LINKS", "VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "FLASK_APP", "GUNICORN_CMD_ARGS", "UVICORN_APP", "UVICORN_APP_DIR",
-                                        "DJANGO_SETTINGS_MODULE", "CELERY_CONFIG_MODULE", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH", "BUN_OPTIONS", "TS_NODE_PROJECT", "TSX_TSCONFIG_PATH",
-                                        "MAKEFILES", "R_LIBS", "R_LIBS_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT", "GUILE_LOAD_PATH", "TCLLIBPATH", "LUA_PATH", "LUA_CPATH", "LOCPATH",
+    static const char *const more[] = { "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY", "UV_WORKING_DIR", "UV_CONFIG_FILE",
+        "UV_ENV_FILE", "UV_PYTHON", "UV_TOOL_DIR",
+                                        "UV_TOOL_BIN_DIR", "UV_FIND_LINKS", "VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "FLASK_APP",
+                                            "GUNICORN_CMD_ARGS", "UVICORN_APP", "UVICORN_APP_DIR",
+                                        "DJANGO_SETTINGS_MODULE", "CELERY_CONFIG_MODULE", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH",
+                                            "BUN_OPTIONS", "TS_NODE_PROJECT", "TSX_TSCONFIG_PATH",
+                                        "MAKEFILES", "R_LIBS", "R_LIBS_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT", "GUILE_LOAD_PATH",
+                                            "TCLLIBPATH", "LUA_PATH", "LUA_CPATH", "LOCPATH",
                                         "XDG_CONFIG_HOME" };
     if (AMONG(name, more)) return true;
     return !AMONG(name, text) && !template_variable_is_safe(name);

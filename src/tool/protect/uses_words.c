@@ -83,7 +83,8 @@ static bool is_pattern(const ShellCommand *c, size_t at) {
 }
 
 static bool is_expression(const ShellCommand *c, size_t at) {          /* of find */
-    return AMONG(word_at(c, at - 1), "-name", "-iname", "-type", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-user", "-group", "-perm", "-fstype", "-printf");
+    return AMONG(word_at(c, at - 1), "-name", "-iname", "-type", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-user", "-group",
+        "-perm", "-fstype", "-printf");
 }
 
 /* awk and sed: the program, the value of a variable, the separator. */
@@ -104,12 +105,14 @@ static bool is_last(const ShellCommand *c, size_t at) { return at + 1 == c->word
 static bool is_output(const ShellCommand *c, size_t at) {
     Str word = word_at(c, at), before = word_at(c, at - 1);
     if (AMONG(before, "--output", "--output-document", "--log-file") || str_starts(word, STR("--output=")) || str_starts(word, STR("--log-file="))) return true;
-    return AMONG(before, "-o", "-O") && AMONG(c->program, "curl", "wget", "sort", "pandoc", "cc", "gcc", "g++", "clang", "clang++", "ld", "rustc", "shuf", "yacc", "bison");
+    return AMONG(before, "-o", "-O") && AMONG(c->program, "curl", "wget", "sort", "pandoc", "cc", "gcc", "g++", "clang", "clang++", "ld",
+        "rustc", "shuf", "yacc", "bison");
 }
 
 /* The first operand of programs that are not in the tables. */
 static bool is_subcommand(const ShellCommand *c, size_t at) {
-    return at == 1 && AMONG(c->program, "opa", "conftest", "gh", "glab", "ruff", "biome", "terraform", "tofu", "helm", "aws", "gcloud", "az", "systemctl", "pre-commit", "trivy", "semgrep",
+    return at == 1 && AMONG(c->program, "opa", "conftest", "gh", "glab", "ruff", "biome", "terraform", "tofu", "helm", "aws", "gcloud",
+        "az", "systemctl", "pre-commit", "trivy", "semgrep",
                             "golangci-lint", "buf", "regal", "cosign", "brew", "flask", "quart", "celery", "fastapi", "mcp", "fastmcp");
 }
 
@@ -119,8 +122,10 @@ bool uses_is_text(const ShellCommands *list, size_t at, size_t word, bool code) 
     if (AMONG(p, "awk", "gawk", "mawk", "nawk", "sed", "gsed")) return is_script(c, word);
     if (code) return is_output(c, word);
     if (AMONG(p, "echo", "printf")) return !feeds_words(list, c);
-    if (AMONG(p, ":", "true", "false", "exit", "return", "break", "continue", "shift", "read", "unset", "getopts", "mapfile", "readarray", "export", "readonly", "local", "declare", "typeset",
-              "let", "trap", "eval", "enable", "shopt", "ulimit", "umask", "kill", "pkill", "pgrep", "wait", "sleep", "jobs", "type", "which", "hash", "tr", "seq", "expr", "date", "basename", "dirname", "id",
+    if (AMONG(p, ":", "true", "false", "exit", "return", "break", "continue", "shift", "read", "unset", "getopts", "mapfile", "readarray",
+        "export", "readonly", "local", "declare", "typeset",
+              "let", "trap", "eval", "enable", "shopt", "ulimit", "umask", "kill", "pkill", "pgrep", "wait", "sleep", "jobs", "type",
+                  "which", "hash", "tr", "seq", "expr", "date", "basename", "dirname", "id",
               "uname", "hostname", "integer"))
         return str_find_char(word_at(c, word), '=') < 0;
     if (AMONG(p, "make", "gmake")) return !is_option(word_at(c, word)) && str_find_char(word_at(c, word), '=') < 0;
@@ -143,7 +148,8 @@ bool uses_takes_module(const ShellCommand *c, size_t at) {
 }
 
 bool uses_runs_files(Str program, Str operand) {
-    return str_eq(program, STR("bun")) && !AMONG(operand, "run", "x", "test", "install", "i", "add", "a", "remove", "rm", "update", "outdated", "link", "unlink", "publish", "patch", "pm", "build",
+    return str_eq(program, STR("bun")) && !AMONG(operand, "run", "x", "test", "install", "i", "add", "a", "remove", "rm", "update",
+        "outdated", "link", "unlink", "publish", "patch", "pm", "build",
                                                   "init", "create", "c", "upgrade", "repl", "exec", "why", "audit", "info", "start", "dev");
 }
 
