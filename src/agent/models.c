@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "sandbox/named.h"
 #include "tool/protect/confine.h"
+#include "tool/protect/protected.h"
 
 static void redact(void *ctx, Buf *text) { redact_text(ctx, text); }
 
@@ -26,7 +27,8 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
     if (!check_price(a, def, err) || !runtime_may_act(a->rt, err) || !model_open(runtime_project(a->rt), def, &a->env, out, err)) return false;
     if (!a->config.record) return true;
     Arena arena = { 0 };
-    int fd = named_open(a->config.record, O_APPEND, 0600, confine_reach(runtime_project(a->rt), &arena), err);
+    const Project *p = runtime_project(a->rt);
+    int fd = protected_allows(p, a->config.record, err) ? named_open(a->config.record, O_APPEND, 0600, confine_reach(p, &arena), err) : -1;
     Model *inner = *out;
     arena_clear(&arena);
     if (fd < 0) {

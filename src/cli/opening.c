@@ -13,6 +13,7 @@
 #include "harness.h"
 #include "sandbox/named.h"
 #include "tool/protect/confine.h"
+#include "tool/protect/protected.h"
 
 static void gather(Opening *o) {
     const Args *a = &o->cli->args;
@@ -36,7 +37,7 @@ bool opening_events(void *ctx, const Project *p, Error *err) {
     Opening *o = ctx;
     Arena arena = { 0 };
     const char *path = args_value(&o->cli->args, "--events");
-    if (path) o->events = named_open(path, O_APPEND, 0600, confine_reach(p, &arena), err);
+    if (path && protected_allows(p, path, err)) o->events = named_open(path, O_APPEND, 0600, confine_reach(p, &arena), err);
     arena_clear(&arena);
     return !path || o->events >= 0 || error_wrap(err, "--events %s", path);
 }

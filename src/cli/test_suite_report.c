@@ -7,6 +7,7 @@
 #include "cli/test_suite.h"
 #include "sandbox/named.h"
 #include "tool/protect/confine.h"
+#include "tool/protect/protected.h"
 #include "value/json.h"
 
 /* ---- text ---- */
@@ -141,7 +142,7 @@ bool test_suite_report_junit(TestSuite *s, const Project *p, const char *path, E
     buf_add(&out, STR(">\n"));
     for (size_t i = 0; i < s->n; i++) add_case(&out, &s->runs[i]);
     buf_add(&out, STR("  </testsuite>\n</testsuites>\n"));
-    int fd = named_open(path, O_TRUNC, 0666, confine_reach(p, &arena), err);
+    int fd = protected_allows(p, path, err) ? named_open(path, O_TRUNC, 0666, confine_reach(p, &arena), err) : -1;
     bool ok = fd >= 0 || error_wrap(err, "--junit %s", path);
     arena_clear(&arena);
     for (Str rest = buf_str(&out); ok && rest.n;) {

@@ -14,6 +14,8 @@ bool credentials_name(Str name) {
 
 typedef struct Span { size_t from, to; } Span;
 
+enum { WORD_MIN = 8 };
+
 /* Characters that end a value, in plain text and in JSON, where a backslash and the next character belong together. */
 static bool ends_value(char c) { return (unsigned char)c <= ' ' || strchr("\"<>", c); }
 static size_t step(Str text, size_t i) { return text.at[i] == '\\' && i + 1 < text.n ? 2 : 1; }
@@ -46,6 +48,30 @@ static bool find_parameter(Str text, size_t from, Span *out) {
     return i > value && !is_variable(str_sub(text, value, i));
 }
 
+/* A word from `from` that is not prose: "--token to" names no credential. */
+static bool find_word(Str text, size_t from, Span *out) {
+    size_t i = from;
+    bool digit = false;
+    for (; i < text.n && !ends_value(text.at[i]) && !strchr("&#'`;,)", text.at[i]); i += step(text, i)) digit |= isdigit((unsigned char)text.at[i]) != 0;
+    *out = (Span){ from, i < text.n ? i : text.n };
+    return digit && out->to - from >= WORD_MIN && !is_variable(str_sub(text, from, out->to)) && str_find(str_sub(text, from, out->to), STR("{{")) < 0;
+}
+
+/* "--token VALUE" from behind the dashes. */
+static bool find_option(Str text, size_t from, Span *out) {
+    size_t i = from;
+    while (i < text.n && in_name(text.at[i])) i++;
+    return i > from && i < text.n && text.at[i] == ' ' && credentials_name(str_sub(text, from, i)) && find_word(text, i + 1, out);
+}
+
+/* "GITHUB_TOKEN=VALUE" or "Bearer VALUE" from the start of a word. */
+static bool find_assignment(Str text, size_t from, Span *out) {
+    size_t i = from;
+    if (str_starts(str_sub(text, from, text.n), STR("Bearer "))) return find_word(text, from + 7, out);
+    while (i < text.n && (isupper((unsigned char)text.at[i]) || isdigit((unsigned char)text.at[i]) || text.at[i] == '_')) i++;
+    return i > from && i < text.n && text.at[i] == '=' && credentials_name(str_sub(text, from, i)) && find_word(text, i + 1, out);
+}
+
 static size_t string_end(Str json, size_t from) {
     size_t i = from;
     while (i < json.n && json.at[i] != '"') i += json.at[i] == '\\' ? 2 : 1;
@@ -68,9 +94,10 @@ static bool find_next(Str text, size_t at, bool json, Span *out) {
         char c = text.at[i];
         if (json && c == '"' && find_pair(text, i, out)) return true;
         if (c == ':' && i + 2 < text.n && text.at[i + 1] == '/' && text.at[i + 2] == '/' && find_user(text, i, out)) return true;
-        if ((c == '?' || c == '&' || c == ';') && find_parameter(text, i + 1, out)) return true;
+        if ((c == '?' || c == '&' || c == ';' || c == '#') && find_parameter(text, i + 1, out)) return true;
         bool option = c == '-' && i + 1 < text.n && text.at[i + 1] == '-' && (i == 0 || !in_name(text.at[i - 1]));
-        if (option && find_parameter(text, i + 2, out)) return true;
+        if (option && (find_parameter(text, i + 2, out) || find_option(text, i + 2, out))) return true;
+        if ((i == 0 || strchr(" \t\n'\"`=", text.at[i - 1])) && find_assignment(text, i, out)) return true;
     }
     return false;
 }

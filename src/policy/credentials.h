@@ -5,8 +5,8 @@
 /* True if the last word of the name of a header, variable, parameter or option means a credential ("X-Api-Key", "GITHUB_TOKEN", "access_token"). */
 bool credentials_name(Str name);
 
-/* Calls `add` for each: user and password of a URL ("https://USER:PASSWORD@host"), parameters of a URL ("?token=VALUE") and options
- * ("--api-key=VALUE") whose names say so. References to variables ("${NAME}") are none. */
+/* Calls `add` for each: user and password of a URL ("https://USER:PASSWORD@host"), parameters of a URL ("?token=VALUE"), options
+ * ("--api-key=VALUE", "--token VALUE"), variables ("GITHUB_TOKEN=VALUE") and headers ("Bearer VALUE") whose names say so. References to variables ("${NAME}") are none. */
 void credentials_find(Str text, void (*add)(void *ctx, Str value), void *ctx);
 /* Replaces each by [redacted]. JSON stays JSON. */
 void credentials_mask(Buf *text);

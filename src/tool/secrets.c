@@ -43,17 +43,20 @@ static bool hides_more(const Project *p, Str literal) {
     return false;
 }
 
-/* "Bearer TOKEN": the last word counts by itself. */
+static void add_word(void *ctx, Str word) {
+    const SecretSink *to = ctx;
+    if (!to->listing || (is_opaque(word) && !hides_more(to->project, word))) to->add(to->ctx, word);
+}
+
+/* "Bearer TOKEN": the last word alone is also a secret. */
 static void add_literal(const SecretSink *to, Str value) {
     size_t from = value.n;
     while (from > 0 && value.at[from - 1] != ' ') from--;
-    Str word = str_sub(value, from, value.n);
-    if (to->listing && (!is_opaque(word) || hides_more(to->project, word))) return;
-    if (!to->listing) to->add(to->ctx, value);
-    to->add(to->ctx, word);
+    if (from) add_word((void *)(uintptr_t)to, value);
+    add_word((void *)(uintptr_t)to, str_sub(value, from, value.n));
 }
 
-static void add_inside(const SecretSink *to, Str text) { credentials_find(text, to->add, to->ctx); }
+static void add_inside(const SecretSink *to, Str text) { credentials_find(text, add_word, (void *)(uintptr_t)to); }
 
 static bool is_literal(Str value) { return str_find(value, STR("${")) < 0; }
 
@@ -72,7 +75,7 @@ static void add_oauth(const SecretSink *to, Value oauth) {
     static const char *const keys[] = { "client_secret", "private_key", "assertion", "idp_client_secret", "idp_id_token" };
     for (size_t i = 0; value_is_dict(oauth) && i < sizeof keys / sizeof *keys; i++) {
         Value *v = dict_find_str(value_dict(oauth), str_from(keys[i]));
-        if (v && value_is_string(*v) && is_literal(value_str(*v))) to->add(to->ctx, value_str(*v));
+        if (v && value_is_string(*v) && is_literal(value_str(*v))) add_literal(to, value_str(*v));
     }
 }
 

@@ -83,3 +83,16 @@ for (const user of users) {
     assert.equal(readFileSync(join(p.home, 'mine'), 'utf8'), 'mine\n');
   });
 }
+
+for (const user of users)
+  for (const [door, open] of Object.entries(doors))
+    test(`${door} writes no file that the next start reads, as ${user.name}`, t => {
+      const p = person(t, user, files), before = p.text('harness.md');
+      for (const name of ['harness.md', '.harness/tools/new.md', 'tools.json', '.mcp.json', `${p.dir}/.git/config`]) {
+        const r = open(p, name);
+        assert.match(r.stderr, /it is a protected file of the project \(choose another file\)/, name);
+        assert.notEqual(r.status, 0);
+      }
+      assert.equal(p.text('harness.md'), before);
+      assert.ok(!p.has('tools.json') && !p.has('.harness/tools/new.md'));
+    });

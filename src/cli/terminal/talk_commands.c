@@ -9,6 +9,7 @@
 #include "model/request.h"
 #include "sandbox/named.h"
 #include "tool/protect/confine.h"
+#include "tool/protect/protected.h"
 
 typedef struct Doing { const Talk *t; Str rest; Buf out; bool *leave; } Doing;   /* out: shown on standard error */
 
@@ -117,7 +118,7 @@ static void add_message(Buf *out, Value m) {
 
 static bool write_file(const Project *p, const char *path, Str text, Error *err) {
     Arena arena = { 0 };
-    int fd = named_open(path, O_EXCL, 0600, confine_reach(p, &arena), err);       /* never overwrites a file */
+    int fd = protected_allows(p, path, err) ? named_open(path, O_EXCL, 0600, confine_reach(p, &arena), err) : -1;       /* never overwrites a file */
     bool ok = fd >= 0;
     arena_clear(&arena);
     if (!ok) return error_wrap(err, "save %s", path);

@@ -3,8 +3,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/nearly.h"
 #include "base/path.h"
+#include "tool/protect/confine.h"
 #include "tool/protect/uses.h"
 
 void protected_add(ProtectedList *l, const char *path) { table_put(&l->at, str_from(path), l); }
@@ -236,4 +238,21 @@ const char *const *protected_paths(ProtectedList *l) {
     add_rows(l, l->root);
     if (!str_eq(l->workspace, l->root)) add_rows(l, l->workspace);
     return listed(l);
+}
+
+/* ---- files that the user names ---- */
+
+static bool is_in(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'); }
+
+bool protected_allows(const Project *p, const char *path, Error *err) {
+    Arena arena = { 0 };
+    char workspace[PATH_MAX], here[PATH_MAX];
+    bool ok = true;
+    if (!confine_workspace(p, workspace, NULL) || !getcwd(here, sizeof here)) return true;        /* reported where they are used */
+    ProtectedList l = { .arena = &arena, .project = p, .root = p->root, .workspace = str_from(workspace) };
+    Str full = str_from(protected_path(&l, str_from(here), str_from(path)));
+    const char *const *all = protected_paths(&l);
+    for (size_t i = 0; ok && all[i]; i++) ok = !is_in(full, str_from(all[i]));
+    arena_clear(&arena);
+    return ok || (error_set(err, ERR_VALIDATION, "it is a protected file of the project"), error_hint(err, "choose another file"));
 }

@@ -26,6 +26,9 @@ typedef struct ProtectedList {
 const char *const *protected_paths(ProtectedList *l);
 const char *const *protected_programs(ProtectedList *l);                /* only the programs, with the folders that uses.h adds */
 
+/* May harness write this file, which the user has named for events or a report? False: a call may not write it either, because the next start reads it. */
+bool protected_allows(const Project *p, const char *path, Error *err);
+
 /* For protected*.c. */
 void protected_add(ProtectedList *l, const char *path);
 const char *protected_path(ProtectedList *l, Str base, Str path);       /* absolute, normal */

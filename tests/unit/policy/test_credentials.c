@@ -45,6 +45,11 @@ static void test_mask(void **state) {
         { "sh --token=abc --mode=x --api-key=d", "sh --token=[redacted] --mode=x --api-key=[redacted]" },
         { "sorted(x, key=len) a--token=b", "sorted(x, key=len) a--token=b" },
         { "{\"X-Api-Key\":\"abc\"}", "{\"X-Api-Key\":\"abc\"}" },
+        { "curl --token abcdef12 -H 'Authorization: Bearer xyz-98765' x", "curl --token [redacted] -H 'Authorization: Bearer [redacted]' x" },
+        { "docker run -e GITHUB_TOKEN=ghp_12345678 i", "docker run -e GITHUB_TOKEN=[redacted] i" },
+        { "https://h/#token=abc", "https://h/#token=[redacted]" },
+        { "use --token to pass a token; Bearer tokens; --key {{key1234567}}; API_KEY=${K12345678}",
+          "use --token to pass a token; Bearer tokens; --key {{key1234567}}; API_KEY=${K12345678}" },
         { "://", "://" }, { "https://", "https://" }, { "?", "?" }, { "--", "--" }, { "--token=", "--token=" },
     };
     check(cases, sizeof cases / sizeof *cases, credentials_mask);
