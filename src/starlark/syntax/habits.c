@@ -180,7 +180,8 @@ void habits_explain(const Source *source, const Lexeme *tok, Token want, Error *
     const char *text = NULL;
     for (size_t i = 0; i < COUNT(words); i++)
         if (words[i].token == tok->kind) text = words[i].text;
-    if (!text) {
+    /* The token at the end of the source may lie outside of it. */
+    if (!text && tok->raw.at >= source->text.at && tok->raw.at <= source->text.at + source->text.n) {
         Around a = look_around(source, tok, want);
         text = explain(&a);
     }
