@@ -360,8 +360,11 @@ test('changed files: reloaded, subscribers notified, and never a broken version'
   await call(p, 'danger');                               // approved permanently, and remembered in the cache
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
-  writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
-  while (!/previously loaded version stays in use/.test(p.errors)) await new Promise(done => setTimeout(done, 20));
+  for (let i = 0; !/previously loaded version stays in use/.test(p.errors); i++) {
+    assert.ok(i < 3000, `no reload was tried: ${p.errors}`);
+    if (i % 500 === 0) writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');      // saved again after 10 s
+    await new Promise(done => setTimeout(done, 20));
+  }
   assert.match(p.errors, /step\.md:3:15/);
   assert.equal(text(await call(p, 'step')), '1');
   // … a valid one does, for later requests.
