@@ -97,7 +97,9 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     Pipe *p = pipe_of(h);
     Str tool = p->f.entry ? p->f.entry->def.name : STR("fs");
     Buf args = { 0 }, shown = { 0 };
-    buf_add_fmt(&args, "fs:" STR_FMT, STR_ARG(path));
+    buf_add_fmt(&shown, "fs:" STR_FMT, STR_ARG(path));
+    json_write_string(&args, buf_str(&shown), false);     /* a string: the arguments of a call are always an object */
+    buf_reset(&shown);
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
     RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args),
         approval_brief(path) ? STR("part of the system prompt") : STR("sensitive name"), buf_str(&shown), pipe_person(p), &p->waited_ns,

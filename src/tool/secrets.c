@@ -44,24 +44,24 @@ static bool hides_more(const Project *p, Str literal) {
 }
 
 static void add_word(void *ctx, Str word) {
-    const SecretSink *to = ctx;
+    SecretSink *to = ctx;
     if (!to->listing || (is_opaque(word) && !hides_more(to->project, word))) to->add(to->ctx, word);
 }
 
 /* "Bearer TOKEN": the last word alone is also a secret. */
-static void add_literal(const SecretSink *to, Str value) {
+static void add_literal(SecretSink *to, Str value) {
     size_t from = value.n;
     while (from > 0 && value.at[from - 1] != ' ') from--;
-    if (from) add_word((void *)(uintptr_t)to, value);
-    add_word((void *)(uintptr_t)to, str_sub(value, from, value.n));
+    if (from) add_word(to, value);
+    add_word(to, str_sub(value, from, value.n));
 }
 
-static void add_inside(const SecretSink *to, Str text) { credentials_find(text, add_word, (void *)(uintptr_t)to); }
+static void add_inside(SecretSink *to, Str text) { credentials_find(text, add_word, to); }
 
 static bool is_literal(Str value) { return str_find(value, STR("${")) < 0; }
 
 /* Literal values of other names ("production") are ordinary words that results may contain. */
-static void add_map(const SecretSink *to, Value map) {
+static void add_map(SecretSink *to, Value map) {
     Entry *e;
     for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);) {
         if (!value_is_string(e->value)) continue;
@@ -71,7 +71,7 @@ static void add_map(const SecretSink *to, Value map) {
 }
 
 /* Its other keys are addresses and choices (token_auth, idp_token_endpoint). */
-static void add_oauth(const SecretSink *to, Value oauth) {
+static void add_oauth(SecretSink *to, Value oauth) {
     static const char *const keys[] = { "client_secret", "private_key", "assertion", "idp_client_secret", "idp_id_token" };
     for (size_t i = 0; value_is_dict(oauth) && i < sizeof keys / sizeof *keys; i++) {
         Value *v = dict_find_str(value_dict(oauth), str_from(keys[i]));
@@ -80,7 +80,7 @@ static void add_oauth(const SecretSink *to, Value oauth) {
 }
 
 /* "--token VALUE" */
-static void add_args(const SecretSink *to, StrList args) {
+static void add_args(SecretSink *to, StrList args) {
     for (size_t i = 0; i < args.n; i++) {
         bool names = i > 0 && str_starts(args.at[i - 1], STR("-")) && str_find_char(args.at[i - 1], '=') < 0 && credentials_name(args.at[i - 1]);
         add_inside(to, args.at[i]);
@@ -88,7 +88,7 @@ static void add_args(const SecretSink *to, StrList args) {
     }
 }
 
-static void add_values(const SecretSink *to, Value v) {
+static void add_values(SecretSink *to, Value v) {
     Entry *e;
     if (value_is_string(v)) add_inside(to, value_str(v));
     for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);) add_values(to, e->value);
@@ -97,7 +97,7 @@ static void add_values(const SecretSink *to, Value v) {
 
 void secrets_literal(const Project *p, bool listing, void (*add)(void *ctx, Str value), void *ctx) {
     const Settings *s = &p->settings;
-    const SecretSink sink = { add, ctx, p, listing }, *to = &sink;
+    SecretSink sink = { add, ctx, p, listing }, *to = &sink;
     for (size_t i = 0; i < s->n_models; i++) {
         add_inside(to, s->models[i].base_url);
         add_map(to, s->models[i].headers);

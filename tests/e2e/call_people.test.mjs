@@ -24,7 +24,7 @@ test('without a terminal: denied, unless --yes or --approve', t => {
   assert.match(r.error.message, /needs confirmation .* and no user is present to give it \(--yes, or --approve d\)/);
   assert.equal(p.has('ran'), false);
   assert.deepEqual(p.events().map(e => e.type).filter(x => /approval|refused|executing/.test(x)), ['approval.asked', 'approval.answered', 'tool.refused']);
-  assert.deepEqual([p.events('approval.answered')[0].data.answer, p.events('approval.answered')[0].data.source], ['no', 'nobody']);
+  assert.deepEqual([p.events('approval.answered')[0].data.answer, p.events('approval.answered')[0].data.source], ['no', 'none']);
   assert.equal(p.call('d', {}, ['--approve', 'other']).status, 1);
   assert.equal(p.call('d', {}, ['--approve', 'd']).status, 0);
   assert.equal(p.events('approval.answered')[0].data.source, '--approve');

@@ -108,8 +108,6 @@ static void ask_person(Asked *a, Cancel *cancel) {
     a->answer = approval_given(a->r->approvals, a->q->tool, a->q->args_json) ? CONFIRM_ONCE : person->confirm(person->ctx, &shown, cancel);
     if (!person->apart) pthread_mutex_unlock(&rt->asking);
     *a->q->waited_ns += run_wait_end(a->cancel, since);
-    if (a->answer == CONFIRM_TOOL && !a->q->may_tool) a->answer = CONFIRM_THESE;
-    if (a->answer == CONFIRM_ALWAYS && !shown.may_always) a->answer = CONFIRM_THESE;
     buf_clear(&safe);
     buf_clear(&reason);
 }
@@ -138,7 +136,7 @@ static bool put_question(Asked *a, Error *err) {
     buf_add(&why, a->q->why);
     if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
     StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
-                        .why = buf_str(&why), .rule = a->q->why };
+                        .why = buf_str(&why), .rule = buf_str(&why) };
     bool ok = store_approval_ask(a->r->store, &q, &a->out->approval, err);
     buf_clear(&id);
     buf_clear(&hash);
@@ -159,8 +157,6 @@ static bool take_answer(void *ctx, const StoreApproval *row) {
     a->answer = CONFIRM_NO;
     for (int i = CONFIRM_ONCE; i <= CONFIRM_ALWAYS; i++)
         if (str_eq(said, str_from(answer_names[i]))) a->answer = (ConfirmAnswer)i;
-    if (a->answer == CONFIRM_TOOL && !a->q->may_tool) a->answer = CONFIRM_ONCE;
-    if (a->answer == CONFIRM_ALWAYS && !a->q->may_keep) a->answer = CONFIRM_ONCE;
     buf_reset(&a->reason), buf_add(&a->reason, reason);
     buf_reset(&a->by), buf_add(&a->by, row->by);
     if (a->answer != CONFIRM_NO && args && value_is_dict(*args)) (void)json_write(&a->out->args, *args, &(JsonWrite){ 0 }, &err);
@@ -216,8 +212,10 @@ static bool ask(Asked *a, Error *err) {
 
 /* ---- deciding ---- */
 
+/* An answer that was not offered counts once. */
 static bool remember_answer(Asked *a, Error *err) {
     Run *r = a->r;
+    if ((a->answer == CONFIRM_TOOL && !a->q->may_tool) || (a->answer == CONFIRM_ALWAYS && !(a->q->may_keep && r->store))) a->answer = CONFIRM_ONCE;
     if (a->out->args.n) return true;                      /* other arguments: the user is asked about them again */
     if (a->answer == CONFIRM_THESE) remember(r, a->q->tool, a->q->args_json);
     if (a->answer == CONFIRM_TOOL) remember(r, a->q->tool, (Str){ 0 });
@@ -248,7 +246,7 @@ static bool refuse(const Asked *a, Error *err) {
 
 bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err) {
     Asked a = { .r = r, .q = q, .cancel = cancel, .out = out };
-    out->source = "nobody";
+    out->source = "none";
     bool ok = decide(&a, err) && (a.answer != CONFIRM_NO || refuse(&a, err));
     buf_clear(&a.reason);
     buf_clear(&a.by);
