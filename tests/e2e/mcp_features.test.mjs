@@ -360,9 +360,9 @@ test('changed files: reloaded, subscribers notified, and never a broken version'
   await call(p, 'danger');                               // approved permanently, and remembered in the cache
   const slow = p.request('tools/call', { name: 'slow', arguments: { seconds: 1.5 } });
   // A broken edit changes nothing …
+  writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');
   for (let i = 0; !/previously loaded version stays in use/.test(p.errors); i++) {
     assert.ok(i < 3000, `no reload was tried: ${p.errors}`);
-    if (i % 500 === 0) writeFileSync(join(dir, '.harness/tools/step.md'), '---\nscript: |\n  def run(args:\n---\n');      // saved again after 10 s
     await new Promise(done => setTimeout(done, 20));
   }
   assert.match(p.errors, /step\.md:3:15/);
@@ -393,6 +393,24 @@ test('changed files: reloaded, subscribers notified, and never a broken version'
   await p.request('resources/unsubscribe', { uri: `file://${dir}/notes.txt` });
   assert.equal((await p.end()).code, 0);
   assert.deepEqual(Object.keys((await last).result), ['resultType', '_meta']);
+});
+
+// The next edit comes while the server is still busy with the one before.
+test('an edit right after a reload is not lost', async t => {
+  const dir = project(t, files), p = new Peer(t, dir), broken = /previously loaded version stays in use/g;
+  await p.hello();
+  for (let round = 1; round <= 25; round++) {
+    writeFileSync(join(dir, '.harness/tools/step.md'), `---\nscript: |\n  def run(args: ${round}\n---\n`);
+    for (let i = 0; (p.errors.match(broken) ?? []).length < round; i++) {
+      assert.ok(i < 20000, `round ${round}: no reload was tried`);
+      await new Promise(done => setTimeout(done, 1));
+    }
+    writeFileSync(join(dir, '.harness/tools/step.md'), tool(`return ${round}`));
+    for (let i = 0; text(await call(p, 'step')) !== `${round}`; i++) {
+      assert.ok(i < 500, `round ${round}: the edit was lost`);
+      await new Promise(done => setTimeout(done, 20));
+    }
+  }
 });
 
 test('a call cannot trigger a reload of the project', async t => {

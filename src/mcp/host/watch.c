@@ -127,10 +127,10 @@ static void print_tree(const char *path, Arena *arena, int depth, Buf *all) {
     if (n) free(in);
 }
 
-static uint64_t fingerprint(const struct McpWatch *w) {
+static uint64_t fingerprint(const Str *paths, size_t n) {
     Buf all = { 0 };
     Arena arena = { 0 };
-    for (size_t i = 0; i < w->paths.n; i++) print_tree(w->paths.at[i].at, &arena, 0, &all);
+    for (size_t i = 0; i < n; i++) print_tree(paths[i].at, &arena, 0, &all);
     arena_clear(&arena);
     uint64_t print = ((uint64_t)hash_bytes(buf_str(&all)) << 32) | all.n;
     buf_clear(&all);
@@ -161,7 +161,7 @@ static void learn(struct McpWatch *w) {
     for (size_t i = 0; i < p->n_resources; i++)
         if (p->resources[i].file.n && p->resources[i].uri.n) add_shown(w, &seen, absolute(w, root, p->resources[i].file), p->resources[i].uri);
     if (w->paths.n) qsort(w->paths.at, w->paths.n, sizeof *w->paths.at, by_text);
-    w->print = fingerprint(w);
+    w->print = fingerprint(w->paths.at, w->paths.n);
     table_clear(&seen);
     serve_project_release(w->server, version);
 }
@@ -275,20 +275,29 @@ static bool settle(struct McpWatch *w) {
     return true;
 }
 
+/* Loads the project again and watches its files. False: a file has changed since this began, so what was loaded may be older than what
+ * learn() has noted. */
+static bool reload_and_learn(struct McpWatch *w) {
+    Arena arena = { 0 };
+    size_t n = w->paths.n;
+    Str *paths = ARENA_ARRAY(&arena, Str, n + 1);            /* learn() replaces those of `w` */
+    for (size_t i = 0; i < n; i++) paths[i] = arena_str(&arena, w->paths.at[i]);
+    uint64_t before = fingerprint(paths, n);
+    reload(w);
+    learn(w);
+    bool same = fingerprint(paths, n) == before;
+    arena_clear(&arena);
+    return same;
+}
+
 static void *watch(void *arg) {
     struct McpWatch *w = arg;
     bool some;
     while (wait_for(w, -1, &some)) {
         if (!some || !take_events(w)) continue;
         if (!settle(w)) break;
-        uint64_t now = fingerprint(w);
-        for (bool again = now != w->print; again;) {
-            reload(w);
-            uint64_t then = now;
-            now = fingerprint(w);
-            again = now != then;         /* changed while loading */
-            if (!again) learn(w);
-        }
+        bool changed = fingerprint(w->paths.at, w->paths.n) != w->print;
+        while (changed && !reload_and_learn(w)) {}
     }
     return NULL;
 }
