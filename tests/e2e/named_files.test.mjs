@@ -96,3 +96,11 @@ for (const user of users)
       assert.equal(p.text('harness.md'), before);
       assert.ok(!p.has('tools.json') && !p.has('.harness/tools/new.md'));
     });
+
+for (const user of users)
+  test(`--record writes a recording beside the tests, and no test, as ${user.name}`, t => {
+    const p = person(t, user, { ...files, '.harness/tests/.keep': '' });
+    assert.match(doors['--record'](p, '.harness/tests/new.md').stderr, /it is a protected file of the project/);
+    assert.doesNotMatch(doors['--record'](p, '.harness/tests/new.jsonl').stderr, /protected/);
+    assert.ok(p.has('.harness/tests/new.jsonl') && !p.has('.harness/tests/new.md'));
+  });

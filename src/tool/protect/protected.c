@@ -244,6 +244,11 @@ const char *const *protected_paths(ProtectedList *l) {
 
 static bool is_in(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'); }
 
+/* A recording beside the tests is data that a test names, not a rule. */
+static bool is_recording(ProtectedList *l, Str path) {
+    return is_in(path, str_from(protected_path(l, l->root, STR(".harness/tests")))) && str_ends(path, STR(".jsonl"));
+}
+
 bool protected_allows(const Project *p, const char *path, Error *err) {
     Arena arena = { 0 };
     char workspace[PATH_MAX], here[PATH_MAX];
@@ -252,7 +257,7 @@ bool protected_allows(const Project *p, const char *path, Error *err) {
     ProtectedList l = { .arena = &arena, .project = p, .root = p->root, .workspace = str_from(workspace) };
     Str full = str_from(protected_path(&l, str_from(here), str_from(path)));
     const char *const *all = protected_paths(&l);
-    for (size_t i = 0; ok && all[i]; i++) ok = !is_in(full, str_from(all[i]));
+    for (size_t i = 0; ok && all[i]; i++) ok = !is_in(full, str_from(all[i])) || is_recording(&l, full);
     arena_clear(&arena);
     return ok || (error_set(err, ERR_VALIDATION, "it is a protected file of the project"), error_hint(err, "choose another file"));
 }
