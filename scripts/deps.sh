@@ -58,7 +58,7 @@ command -v dpkg-query >/dev/null || {
 }
 mapfile -t missing < <(missing_packages)
 if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
-install_modules
+(install_modules)
 if [[ ${1:-} == bench && ! -x bench/peers/node_modules/.bin/codex ]]; then
   (cd bench/peers && npm ci --no-progress --no-audit --no-fund </dev/null) || printf 'npm modules could not be installed. Run:\n  npm --prefix bench/peers ci\n' >&2
 fi
