@@ -35,6 +35,9 @@ bool store_run_end(Store *s, const StoreRun *run, Error *err);                /*
 bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the start of its first prompt; ignored
                                                                                * if already set */
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err);   /* newest first */
+/* Calls `each` with the run; *found is false, and `each` is not called, if there is none. */
+bool store_run_get(Store *s, Str id, bool (*each)(void *ctx, const StoreRun *run), void *ctx, bool *found, Error *err);
+bool store_run_status(Store *s, Str id, Buf *status, Error *err);             /* overwrites *status; ERR_VALIDATION: no such run */
 /* By id, by the beginning or the end of one, or "last": the newest with a prompt. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
@@ -46,6 +49,22 @@ EventSink store_event_sink(Store *s);                        /* borrows s */
 bool store_flush(Store *s, Error *err);
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
 bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /* 0: the run has no events */
+
+/* Whether the events of a run are those that were written: every event holds a hash that covers it and the one before (store_chain.h), and the run
+ * holds the hash of its last event. `each` gets the places where that does not fit. `hash` is that of the run. Runs of an earlier format have events
+ * without hashes at the beginning, `unchained` of them; !chained: they have no others. */
+typedef enum { STORE_BREAK_CHANGED, STORE_BREAK_REMOVED, STORE_BREAK_INSERTED, STORE_BREAK_HEAD } StoreBreakKind;
+typedef struct StoreBreak { StoreBreakKind kind; uint64_t from, to; } StoreBreak;        /* numbers of events; HEAD: the hash of the run was changed */
+typedef struct StoreChecked { uint64_t events, unchained, breaks; bool chained; uint8_t hash[32]; } StoreChecked;
+bool store_run_verify(Store *s, Str run, StoreChecked *out, bool (*each)(void *ctx, const StoreBreak *b), void *ctx, Error *err);
+bool store_event_strays(Store *s, uint64_t *n, Error *err);                   /* events whose run is not in the store */
+
+/* Removes a run with its events, artifacts, tasks, media, questions and commands, all or nothing. Its last number and hash stay. ERR_POLICY: it is
+ * running. Sessions and kept approvals stay, because other runs use them. */
+bool store_run_prune(Store *s, Str run, Error *err);
+typedef struct StorePruned { Str run; int64_t ended_ns; uint64_t last; Str hash; } StorePruned;   /* hash: 32 bytes, or "" */
+bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), void *ctx, Error *err);
+bool store_shrink(Store *s, Error *err);                                      /* rewrites the file without free pages */
 
 /* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get overwrites *out; a
  * key unknown in this run is ERR_VALIDATION. */

@@ -25,9 +25,23 @@ typedef struct Record { uint64_t size, seq; int64_t time_ns; int depth; bool ski
 
 /* ---- writing ---- */
 
-/* A run with events in the batch. */
-typedef struct BatchRun { Str id; int64_t n, turns, calls; } BatchRun;
+/* A run with events in the batch. `hash` is that of its last event. */
+typedef struct BatchRun { Str id; int64_t n, turns, calls; uint64_t last; uint8_t hash[SHA256_BYTES]; } BatchRun;
 typedef struct Batch { Arena arena; Table runs; BatchRun *last; } Batch;
+
+/* The row of a run holds the hash of its last event. Reading it there, and not from the last event, makes the next event show that events were
+ * removed from the end. */
+static bool read_head(Store *s, BatchRun *run, Error *err) {
+    StoreQuery q = store_query(s, SQL_RUN_HEAD, "write events", err);
+    bool some = false, ok = store_bind(&q, "s", run->id) && store_row(&q, &some);
+    store_event_first(run->id, run->hash);
+    if (ok && some) {
+        Str hash = store_text(&q, 1);
+        run->n = store_int(&q, 0);
+        if (hash.n == SHA256_BYTES) memcpy(run->hash, hash.at, SHA256_BYTES);
+    }
+    return store_end(&q, ok);
+}
 
 /* False with ERR_NONE: no such run. */
 static bool find_run(Store *s, Batch *b, Str id, Error *err) {
@@ -35,7 +49,7 @@ static bool find_run(Store *s, Batch *b, Str id, Error *err) {
     b->last = table_get(&b->runs, id);
     if (b->last) return true;
     BatchRun run = { .id = id };
-    if (!store_run_number(s, id, &run.n, err) || run.n == 0) return false;
+    if (!read_head(s, &run, err) || run.n == 0) return false;
     b->last = ARENA_ARRAY(&b->arena, BatchRun, 1);
     *b->last = run;
     table_put(&b->runs, id, b->last);
@@ -47,13 +61,13 @@ static void count(BatchRun *run, const Event *e) {
     run->calls += str_eq(e->type, STR("tool.started"));
 }
 
-static bool write_counts(Store *s, Batch *b, Error *err) {
+static bool write_runs(Store *s, Batch *b, Error *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < b->runs.n; i++) {
         const BatchRun *r = b->runs.entry[i].value;
-        if (!r->turns && !r->calls) continue;
-        StoreQuery q = store_query(s, SQL_RUN_COUNT, "write events", err);
-        ok = store_end(&q, store_bind(&q, "iii", r->n, r->turns, r->calls) && store_row(&q, &(bool){ 0 }));
+        StoreQuery q = store_query(s, SQL_RUN_GROW, "write events", err);
+        ok = store_end(&q, store_bind(&q, "iiiib", r->n, r->turns, r->calls, (int64_t)r->last, (Str){ (const char *)r->hash, SHA256_BYTES }) &&
+                               store_row(&q, &(bool){ 0 }));
     }
     return ok;
 }
@@ -69,10 +83,12 @@ static Event event_at(const char *at, Record *out) {
     return e;
 }
 
-static bool insert(Store *s, const BatchRun *run, const Event *e, Error *err) {
+static bool insert(Store *s, BatchRun *run, const Event *e, Error *err) {
+    store_event_chain(e, run->hash, run->hash);
+    run->last = e->seq;
     StoreQuery q = store_query(s, SQL_EVENT_PUT, "write events", err);
-    return store_end(&q, store_bind(&q, "iississ", store_event_id(run->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data) &&
-                             store_row(&q, &(bool){ 0 }));
+    return store_end(&q, store_bind(&q, "iississb", store_event_id(run->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data,
+                                    (Str){ (const char *)run->hash, SHA256_BYTES }) && store_row(&q, &(bool){ 0 }));
 }
 
 /* Marks an event that can never be written, so that it does not block other runs: the next flush skips it. */
@@ -120,7 +136,7 @@ bool store_events_write(Store *s, Error *err) {
         Event e = event_at(s->queue.writing.at + at, &r);
         ok = r.skip || write_one(s, &b, &e, at, err);
     }
-    ok = ok && write_counts(s, &b, err);
+    ok = ok && write_runs(s, &b, err);
     table_clear(&b.runs);
     arena_clear(&b.arena);
     return ok;

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "store/sqlite.h"
 #include "store/store.h"
+#include "store/store_chain.h"
 
 /* X(enumerator, SQL): statements that stay prepared. Queries of _each functions are not among them, because they may
  * nest. */
@@ -18,9 +19,10 @@
     X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, cost = ?8, pid = 0, " \
                    "pid_start = 0, boot = '' WHERE id = ?1") \
     X(SQL_RUN_NUMBER, "SELECT n FROM runs WHERE id = ?1") \
-    X(SQL_RUN_COUNT, "UPDATE runs SET turns = turns + ?2, tool_calls = tool_calls + ?3 WHERE n = ?1") \
+    X(SQL_RUN_HEAD, "SELECT n, hash FROM runs WHERE id = ?1") \
+    X(SQL_RUN_GROW, "UPDATE runs SET turns = turns + ?2, tool_calls = tool_calls + ?3, last = ?4, hash = ?5 WHERE n = ?1") \
     X(SQL_RUN_TITLE, "UPDATE runs SET title = ?2 WHERE id = ?1 AND title = ''") \
-    X(SQL_EVENT_PUT, "INSERT INTO events (id, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") \
+    X(SQL_EVENT_PUT, "INSERT INTO events (id, time_ns, agent, parent, depth, type, data, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
     X(SQL_EVENT_LAST, "SELECT id & 0xffffffff FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1") \
     X(SQL_ARTIFACT_PUT, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
     X(SQL_ARTIFACT_FIND, "SELECT rowid FROM artifacts WHERE key = ?1 AND run = ?2") \
@@ -99,9 +101,9 @@ static inline void store_lock(Store *s) { pthread_mutex_lock(&s->lock); }
 static inline bool store_unlock(Store *s, bool ok) { pthread_mutex_unlock(&s->lock); return ok; }
 
 /* store_schema.c */
-#define STORE_FORMAT 3
-extern const char store_schema_runs[], store_schema_control[];   /* the tables that format 3 changed, and those it
-                                                                  * added */
+#define STORE_FORMAT 4
+extern const char store_schema_runs[], store_schema_control[];   /* the tables that differ from format 2, and those
+                                                                  * that it did not have */
 bool store_check(Store *s, int64_t *version, Error *err);     /* read-only: the file may belong to another program */
 bool store_migrate(Store *s, int64_t version, Error *err);    /* version: from store_check */
 bool store_exec(Store *s, const char *sql, const char *doing, Error *err);
@@ -118,6 +120,10 @@ bool store_lease_any(Store *s);                              /* true if another 
 /* store_run.c */
 bool store_run_number(Store *s, Str id, int64_t *n, Error *err);             /* 0: no such run */
 static inline int64_t store_event_id(int64_t run, uint64_t seq) { return (run << 32) | (int64_t)(seq > UINT32_MAX ? UINT32_MAX : seq); }
+
+/* store_verify.c. `previous` is the hash of the event before e, or store_chain_first of the run. `out` may be `previous`. */
+void store_event_first(Str run, uint8_t out[SHA256_BYTES]);
+void store_event_chain(const Event *e, const uint8_t previous[SHA256_BYTES], uint8_t out[SHA256_BYTES]);
 
 /* store_event.c. The caller holds the store's lock for the middle three, which include the queue in another
  * transaction: if store_events_queued, call store_events_write inside it and store_events_done after it. */

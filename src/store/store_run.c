@@ -95,10 +95,34 @@ static StoreRun run_of(const StoreQuery *q) {
     return r;
 }
 
+#define RUN_COLUMNS "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot, title, cost FROM runs "
+
+bool store_run_get(Store *s, Str id, bool (*each)(void *ctx, const StoreRun *run), void *ctx, bool *found, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, RUN_COLUMNS "WHERE id = ?1", "find run", err);
+    bool ok = store_bind(&q, "s", id) && store_row(&q, found);
+    if (ok && *found) {
+        StoreRun run = run_of(&q);
+        (void)each(ctx, &run);
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+static bool copy_status(void *ctx, const StoreRun *r) {
+    buf_reset(ctx);
+    buf_add(ctx, r->status);
+    return true;
+}
+
+bool store_run_status(Store *s, Str id, Buf *status, Error *err) {
+    bool found = false;
+    if (!store_run_get(s, id, copy_status, status, &found, err)) return false;
+    return found || store_no_such("run", id, err);
+}
+
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot,"
-                                 " title, cost FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
+    StoreQuery q = store_walk(s, RUN_COLUMNS "ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreRun run = run_of(&q);

@@ -8,12 +8,13 @@
 #define NUMBER_TEXT(x) TEXT_OF(x)
 
 /* The `id` of an event is n of its run << 32 | its seq: one integer key makes an insert half as expensive as (run,
- * seq). `hash` is the SHA-256 that chains an event to its predecessor in the run; NULL if not computed. */
+ * seq). `hash` of an event chains it to its predecessor in the run (store_chain.h); NULL: written before format 4. `last` and `hash` of a run are the
+ * number and the hash of its last event. */
 const char store_schema_runs[] =
     "CREATE TABLE runs (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
     "  session TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', started_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL, turns INTEGER NOT NULL,"
     "  tool_calls INTEGER NOT NULL, usage TEXT NOT NULL, cost REAL NOT NULL DEFAULT 0, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
-    "  boot TEXT NOT NULL) STRICT;"
+    "  boot TEXT NOT NULL, last INTEGER NOT NULL DEFAULT 0, hash BLOB) STRICT;"
     "CREATE INDEX runs_by_time ON runs (started_ns);"
     "CREATE TABLE events (id INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
     "  depth INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL, hash BLOB) STRICT;";
@@ -28,6 +29,9 @@ const char store_schema_control[] =
     "CREATE TABLE commands (run TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('cancel', 'message')), body TEXT NOT NULL,"
     "  by TEXT NOT NULL, PRIMARY KEY (run, n)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE pruned (run TEXT NOT NULL PRIMARY KEY, ended_ns INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB) STRICT, WITHOUT ROWID;";
+
+/* Format 3 differs from format 4 only in what it lacks. */
+static const char format_4[] = "ALTER TABLE runs ADD COLUMN last INTEGER NOT NULL DEFAULT 0; ALTER TABLE runs ADD COLUMN hash BLOB;";
 
 static const char schema[] =
     "CREATE TABLE artifacts (key TEXT NOT NULL UNIQUE, run TEXT NOT NULL, tool TEXT NOT NULL, mime TEXT NOT NULL, time_ns INTEGER NOT NULL,"
@@ -76,8 +80,9 @@ bool store_migrate(Store *s, int64_t version, Error *err) {
     if (!store_begin(s, "open", err)) return false;
     bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* check again: another process may have migrated it */
     if (ok && version == 0) ok = create(s, err);
-    if (old) ok = store_import(s, version, err) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
+    if (old) ok = (version < 3 ? store_import(s, version, err) : store_exec(s, format_4, "migrate", err)) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
     ok = store_commit(s, ok, old ? "migrate" : "open", err);
-    if (old) store_import_end(s, ok);
+    if (old && version < 3) store_import_end(s, ok);
+    if (ok && version == 3) store_import_tail(s);
     return ok;
 }

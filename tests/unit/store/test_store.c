@@ -1,8 +1,7 @@
-#include "unit.h"
+#include "place.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,51 +9,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "artifact_list.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "store/sqlite.h"
-#include "store/store.h"
-
-/* ---- a folder for each test ---- */
-
-typedef struct { char dir[64], path[128]; Error err; } StorePlace;
-
-static void place_open(StorePlace *p) {
-    *p = (StorePlace){ 0 };
-    snprintf(p->dir, sizeof p->dir, "/tmp/harness-store-XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
-    snprintf(p->path, sizeof p->path, "%s/deep/er/harness.db", p->dir);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
-
-static Store *must_open(StorePlace *p) {
-    Store *s = NULL;
-    if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
-    return s;
-}
-
-#define must(p, ok) do { if (!(ok)) fail_msg("%s", (p)->err.msg); } while (0)
 
 static void spoil(const char *path, long at, const char *bytes, size_t n) {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && pwrite(fd, bytes, n, at) == (ssize_t)n);
     close(fd);
-}
-
-static void sql(const char *path, const char *text) {
-    const Sqlite *api = sqlite_load(NULL);
-    sqlite3 *db;
-    assert_int_equal(api->open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), SQLITE_OK);
-    if (api->exec(db, text, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s: %s", text, api->errmsg(db));
-    api->close_v2(db);
 }
 
 /* ---- stored data ---- */
@@ -379,7 +341,7 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one supports 3)");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one supports 4)");
     assert_string_equal(p.err.hint, "update harness, or set HARNESS_STATE to another file");
     place_close(&p);
 }

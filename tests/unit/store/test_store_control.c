@@ -1,30 +1,6 @@
 /* Questions and commands: the first answer counts, an answer serves one call, commands arrive in order. */
-#include "unit.h"
-#include <ftw.h>
+#include "place.h"
 #include <pthread.h>
-#include <unistd.h>
-#include "store/store.h"
-
-typedef struct StorePlace { char dir[64], path[96]; Error err; } StorePlace;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void place_open(StorePlace *p) {
-    *p = (StorePlace){ .dir = "/tmp/harness-control-XXXXXX" };
-    assert_non_null(mkdtemp(p->dir));
-    snprintf(p->path, sizeof p->path, "%s/h.db", p->dir);
-}
-
-static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
-
-static Store *must_open(StorePlace *p) {
-    Store *s = NULL;
-    if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
-    return s;
-}
 
 static const StoreApproval question = { .id = STR("q1"), .run = STR("r"), .call = STR("c"), .tool = STR("deploy"), .args = STR("{}"), .args_hash = STR("h"),
                                         .why = STR("confirm: true"), .rule = STR("confirm: true") };

@@ -1,36 +1,11 @@
 /* The queue of events: all are written, in order; a flush is durable when the process is killed, when the disk is full
  * and when another program locks the database. */
-#include "unit.h"
-#include <ftw.h>
+#include "place.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "base/clock.h"
-#include "store/sqlite.h"
-#include "store/store.h"
-
-typedef struct { char dir[64], path[96]; Error err; } StorePlace;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void place_open(StorePlace *p) {
-    *p = (StorePlace){ .dir = "/tmp/harness-event-XXXXXX" };
-    assert_non_null(mkdtemp(p->dir));
-    snprintf(p->path, sizeof p->path, "%s/h.db", p->dir);
-}
-
-static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
-
-static Store *must_open(StorePlace *p) {
-    Store *s = NULL;
-    if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
-    return s;
-}
 
 static bool write_event(Store *s, const char *run, uint64_t seq, Str data, Error *err) {
     EventSink sink = store_event_sink(s);

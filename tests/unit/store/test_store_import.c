@@ -2,32 +2,21 @@
  * ordinary run that ended, and a served one of 60 events in three pages. format2.db-tail.part has the first 512 bytes
  * of each half of its -tail: three more events in the second one, followed by a record that was incomplete when the
  * process was killed. */
-#include "unit.h"
+#include "place.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "artifact_list.h"
 #include "base/fault.h"
 #include "store/store_private.h"
-#include "store/sqlite.h"
-#include "store/store.h"
 
 #define FIXTURES "tests/fixtures/store/"
 enum { PART = 512, OLD_HALF = 2 << 20, SERVED = 60, TAIL = 3 };
 
-typedef struct { char dir[64], path[96], copy[112], tail[112], copy_tail[128]; Error err; } StorePlace;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void place_close(StorePlace *p) { nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+typedef struct OldPlace { StorePlace at; char copy[144], tail[144], copy_tail[160]; } OldPlace;
 
 static size_t read_whole(const char *path, char *out, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,15 +32,15 @@ static void write_at(const char *path, long at, const char *bytes, size_t n) {
     assert_true(fd >= 0 && pwrite(fd, bytes, n, at) == (ssize_t)n && close(fd) == 0);
 }
 
-static void place_open(StorePlace *p, bool tail) {
+static void old_open(OldPlace *p, bool tail) {
     static char bytes[1 << 20];
-    *p = (StorePlace){ .dir = "/tmp/harness-import-XXXXXX" };
-    assert_non_null(mkdtemp(p->dir));
-    snprintf(p->path, sizeof p->path, "%s/h.db", p->dir);
-    snprintf(p->copy, sizeof p->copy, "%s-format2", p->path);
-    snprintf(p->tail, sizeof p->tail, "%s-tail", p->path);
+    *p = (OldPlace){ .at.dir = "/tmp/harness-import-XXXXXX" };
+    assert_non_null(mkdtemp(p->at.dir));
+    snprintf(p->at.path, sizeof p->at.path, "%s/h.db", p->at.dir);
+    snprintf(p->copy, sizeof p->copy, "%s-format2", p->at.path);
+    snprintf(p->tail, sizeof p->tail, "%s-tail", p->at.path);
     snprintf(p->copy_tail, sizeof p->copy_tail, "%s-tail", p->copy);
-    write_at(p->path, 0, bytes, read_whole(FIXTURES "format2.db", bytes, sizeof bytes));
+    write_at(p->at.path, 0, bytes, read_whole(FIXTURES "format2.db", bytes, sizeof bytes));
     if (!tail) return;
     assert_int_equal(read_whole(FIXTURES "format2.db-tail.part", bytes, sizeof bytes), 2 * PART);
     write_at(p->tail, 0, bytes, PART);
@@ -59,33 +48,7 @@ static void place_open(StorePlace *p, bool tail) {
     assert_int_equal(truncate(p->tail, 2 * OLD_HALF), 0);
 }
 
-static void sql(const char *path, const char *text) {
-    const Sqlite *api = sqlite_load(NULL);
-    sqlite3 *db;
-    assert_int_equal(api->open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    if (api->exec(db, text, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s: %s", text, api->errmsg(db));
-    api->close_v2(db);
-}
-
-static int64_t number(const char *path, const char *text) {
-    const Sqlite *api = sqlite_load(NULL);
-    sqlite3 *db;
-    sqlite3_stmt *stmt = NULL;
-    assert_int_equal(api->open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    if (api->prepare_v3(db, text, -1, 0, &stmt, NULL) != SQLITE_OK || api->step(stmt) != SQLITE_ROW) fail_msg("%s: %s", text, api->errmsg(db));
-    int64_t n = api->column_int64(stmt, 0);
-    api->finalize(stmt);
-    api->close_v2(db);
-    return n;
-}
-
 static bool there(const char *path) { return access(path, F_OK) == 0; }
-
-static Store *must_open(StorePlace *p) {
-    Store *s = NULL;
-    if (!store_open(p->path, false, &s, &p->err)) fail_msg("%s", p->err.msg);
-    return s;
-}
 
 /* ---- import ---- */
 
@@ -120,34 +83,34 @@ static bool note_hook(void *ctx, const StoreHook *h) {
 }
 
 /* Everything that the fixture has, and the store can be written. */
-static void check_all(StorePlace *p, Store *s, uint64_t served) {
+static void check_all(OldPlace *p, Store *s, uint64_t served) {
     Buf text = { 0 }, more = { 0 };
     uint64_t n = 0;
     bool found;
     char runs[120];
-    assert_true(store_event_each(s, STR("served"), 0, check_served, &n, &p->err));
+    assert_true(store_event_each(s, STR("served"), 0, check_served, &n, &p->at.err));
     assert_int_equal(n, served);
-    assert_true(store_event_each(s, STR("own"), 0, list_own, &text, &p->err));
+    assert_true(store_event_each(s, STR("own"), 0, list_own, &text, &p->at.err));
     assert_str(buf_str(&text), "1::0:run.started 2::0:turn.started 3::0:completion.completed 4:d1:1:completion.completed 5::0:run.ended ");
     buf_reset(&text);
     snprintf(runs, sizeof runs, "served|interrupted||0|%d|0.00 own|completed|Say hello to all|1|0|0.25 ", (int)(served + 2) / 3);
-    assert_true(store_run_each(s, list_run, &text, &p->err));
+    assert_true(store_run_each(s, list_run, &text, &p->at.err));
     assert_str(buf_str(&text), runs);
     buf_reset(&text);
-    assert_true(artifact_list(s, STR("own"), &text, &p->err));
+    assert_true(artifact_list(s, STR("own"), &text, &p->at.err));
     assert_str(buf_str(&text), "read:text/plain:16 ");
-    assert_true(store_task_get(s, STR("own"), STR("t1"), &text, &more, &p->err));
+    assert_true(store_task_get(s, STR("own"), STR("t1"), &text, &more, &p->at.err));
     assert_str(buf_str(&more), "{\"value\":1}");
     buf_reset(&text);
-    assert_true(store_hook_each(s, note_hook, &text, &p->err));
+    assert_true(store_hook_each(s, note_hook, &text, &p->at.err));
     assert_str(buf_str(&text), "watch:3:1");
-    assert_true(store_note_get(s, STR("mcp"), STR("pin"), &text, &found, &p->err) && found);
+    assert_true(store_note_get(s, STR("mcp"), STR("pin"), &text, &found, &p->at.err) && found);
     assert_str(buf_str(&text), "pinned");
     buf_clear(&text), buf_clear(&more);
 }
 
 /* The copy is a complete state file of the old format. */
-static void check_copy(StorePlace *p, bool tail) {
+static void check_copy(OldPlace *p, bool tail) {
     struct stat st;
     assert_true(stat(p->copy, &st) == 0 && (st.st_mode & 0777) == 0600);
     assert_int_equal(number(p->copy, "PRAGMA user_version"), 2);
@@ -160,80 +123,80 @@ static void check_copy(StorePlace *p, bool tail) {
 static void test_import(void **state) {
     (void)state;
     for (int tail = 0; tail < 2; tail++) {
-        StorePlace p;
-        place_open(&p, tail);
-        Store *s = must_open(&p);
+        OldPlace p;
+        old_open(&p, tail);
+        Store *s = must_open(&p.at);
         check_all(&p, s, SERVED + (tail ? TAIL : 0));
         check_copy(&p, tail);
         assert_false(there(p.tail));
         Store *fresh = NULL;
         char path[120];
-        snprintf(path, sizeof path, "%s/fresh.db", p.dir);
-        assert_true(store_open(path, false, &fresh, &p.err));
+        snprintf(path, sizeof path, "%s/fresh.db", p.at.dir);
+        assert_true(store_open(path, false, &fresh, &p.at.err));
         store_close(fresh);
         store_close(s);
-        assert_int_equal(number(p.path, "PRAGMA user_version"), 3);
+        assert_int_equal(number(p.at.path, "PRAGMA user_version"), STORE_FORMAT);
         /* An imported file has the same tables and columns as a new one. */
         static const char columns[] = "SELECT count(*) FROM sqlite_schema m, pragma_table_info(m.name) WHERE m.type = 'table'";
         static const char objects[] = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
-        assert_int_equal(number(p.path, columns), number(path, columns));
-        assert_int_equal(number(p.path, objects), number(path, objects));
-        s = must_open(&p);                                                   /* opening it again changes nothing */
+        assert_int_equal(number(p.at.path, columns), number(path, columns));
+        assert_int_equal(number(p.at.path, objects), number(path, objects));
+        s = must_open(&p.at);                                                   /* opening it again changes nothing */
         check_all(&p, s, SERVED + (tail ? TAIL : 0));
         store_close(s);
-        place_close(&p);
+        place_close(&p.at);
     }
 }
 
 static void test_format_1(void **state) {
     (void)state;
-    StorePlace p;
+    OldPlace p;
     Buf text = { 0 };
     char copy[120];
-    place_open(&p, false);
-    sql(p.path, "DROP TABLE pages; PRAGMA user_version = 1");
-    Store *s = must_open(&p);
-    assert_true(store_event_each(s, STR("own"), 3, list_own, &text, &p.err));
+    old_open(&p, false);
+    sql(p.at.path, "DROP TABLE pages; PRAGMA user_version = 1");
+    Store *s = must_open(&p.at);
+    assert_true(store_event_each(s, STR("own"), 3, list_own, &text, &p.at.err));
     assert_str(buf_str(&text), "3::0:completion.completed 4:d1:1:completion.completed 5::0:run.ended ");
-    snprintf(copy, sizeof copy, "%s-format1", p.path);
+    snprintf(copy, sizeof copy, "%s-format1", p.at.path);
     assert_int_equal(number(copy, "PRAGMA user_version"), 1);
     buf_clear(&text);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 /* A format 2 process that was running while another one migrated leaves its -tail; the next process that opens the file
  * imports it. */
 static void test_tail_later(void **state) {
     (void)state;
-    StorePlace p, from;
-    place_open(&p, false);
-    place_open(&from, true);
-    store_close(must_open(&p));
+    OldPlace p, from;
+    old_open(&p, false);
+    old_open(&from, true);
+    store_close(must_open(&p.at));
     assert_int_equal(rename(from.tail, p.tail), 0);
-    Store *s = must_open(&p);
+    Store *s = must_open(&p.at);
     uint64_t n = 0;
-    assert_true(store_event_each(s, STR("served"), 0, check_served, &n, &p.err));
+    assert_true(store_event_each(s, STR("served"), 0, check_served, &n, &p.at.err));
     assert_int_equal(n, SERVED + TAIL);
     assert_false(there(p.tail));
     store_close(s);
-    place_close(&p);
-    place_close(&from);
+    place_close(&p.at);
+    place_close(&from.at);
 }
 
 /* Events that are both in a page and in the -tail, because the process was killed in between, are imported once. */
 static void test_tail_twice(void **state) {
     (void)state;
-    StorePlace p;
-    place_open(&p, true);
+    OldPlace p;
+    old_open(&p, true);
     char part[PART];
     int fd = open(p.tail, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0 && pread(fd, part, PART, OLD_HALF) == PART && close(fd) == 0);
     write_at(p.tail, 0, part, PART);                                         /* both halves have the same three */
-    Store *s = must_open(&p);
+    Store *s = must_open(&p.at);
     check_all(&p, s, SERVED + TAIL);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 /* ---- damage ---- */
@@ -242,24 +205,24 @@ static void test_damaged_tail(void **state) {
     (void)state;
     static const struct { uint64_t used; unsigned char fill; } cases[] = { { 64, 0xff }, { 4000, 0 }, { UINT64_MAX, 0 }, { 3, 0x41 }, { 100000, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        StorePlace p;
+        OldPlace p;
         char junk[2048];
-        place_open(&p, true);
+        old_open(&p, true);
         memset(junk, cases[i].fill, sizeof junk);
         memcpy(junk, &cases[i].used, sizeof cases[i].used);
         write_at(p.tail, 0, junk, sizeof junk);
-        Store *s = must_open(&p);
+        Store *s = must_open(&p.at);
         check_all(&p, s, SERVED + TAIL);                                     /* the other half is still read */
         store_close(s);
-        place_close(&p);
+        place_close(&p.at);
     }
-    StorePlace p;
-    place_open(&p, false);
+    OldPlace p;
+    old_open(&p, false);
     write_at(p.tail, 0, "short", 5);
-    Store *s = must_open(&p);
+    Store *s = must_open(&p.at);
     check_all(&p, s, SERVED);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 typedef struct { uint64_t n; Buf message; } Served;
@@ -278,20 +241,20 @@ static void test_damaged_page(void **state) {
     static const char *const cases[] = { "x'ff'", "x'0102030405'", "cast(substr(events, 1, length(events) - 1) AS BLOB)" };
     static const char *const from[] = { "events 21 to 40", "events 21 to 40", "events 40 to 40" };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        StorePlace p;
+        OldPlace p;
         Served seen = { 0 };
         char text[160];
-        place_open(&p, false);
+        old_open(&p, false);
         snprintf(text, sizeof text, "UPDATE pages SET events = %s WHERE first = 21", cases[i]);
-        sql(p.path, text);
-        Store *s = must_open(&p);
-        assert_true(store_event_each(s, STR("served"), 0, note_damage, &seen, &p.err));
+        sql(p.at.path, text);
+        Store *s = must_open(&p.at);
+        assert_true(store_event_each(s, STR("served"), 0, note_damage, &seen, &p.at.err));
         assert_int_equal(seen.n, i == 2 ? 60 : 41);
         if (!strstr(seen.message.at, from[i])) fail_msg("%s", seen.message.at);
         assert_int_equal(number(p.copy, "SELECT count(*) FROM pages"), 3);
         buf_clear(&seen.message);
         store_close(s);
-        place_close(&p);
+        place_close(&p.at);
     }
 }
 
@@ -299,13 +262,13 @@ static void test_damaged_page(void **state) {
 static void test_damaged_anywhere(void **state) {
     (void)state;
     for (long at = 100; at < 49152; at += 1117) {
-        StorePlace p;
+        OldPlace p;
         Store *s = NULL;
-        place_open(&p, false);
-        write_at(p.path, at, "\x5a\xa5\x5a", 3);
-        if (store_open(p.path, false, &s, &p.err)) store_close(s);
-        else assert_true(p.err.msg[0]);
-        place_close(&p);
+        old_open(&p, false);
+        write_at(p.at.path, at, "\x5a\xa5\x5a", 3);
+        if (store_open(p.at.path, false, &s, &p.at.err)) store_close(s);
+        else assert_true(p.at.err.msg[0]);
+        place_close(&p.at);
     }
 }
 
@@ -313,28 +276,28 @@ static void test_damaged_anywhere(void **state) {
 
 static void test_read_only(void **state) {
     (void)state;
-    StorePlace p;
+    OldPlace p;
     int status;
-    place_open(&p, true);
-    chmod(p.path, 0444);
-    chmod(p.dir, 0555);
+    old_open(&p, true);
+    chmod(p.at.path, 0444);
+    chmod(p.at.dir, 0555);
     pid_t pid = fork();
     if (pid == 0) {
         Store *s = NULL;
         if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)) _exit(2);
-        bool refused = !store_open(p.path, false, &s, &p.err) && strstr(p.err.msg, p.path) && p.err.hint[0];
+        bool refused = !store_open(p.at.path, false, &s, &p.at.err) && strstr(p.at.err.msg, p.at.path) && p.at.err.hint[0];
         _exit(refused ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    chmod(p.dir, 0755);
-    chmod(p.path, 0644);
+    chmod(p.at.dir, 0755);
+    chmod(p.at.path, 0644);
     assert_false(there(p.copy));
-    assert_int_equal(number(p.path, "PRAGMA user_version"), 2);
-    Store *s = must_open(&p);
+    assert_int_equal(number(p.at.path, "PRAGMA user_version"), 2);
+    Store *s = must_open(&p.at);
     check_all(&p, s, SERVED + TAIL);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 /* No file may grow beyond `limit`: the copy fails, or the migration after it. Then nothing has changed. */
@@ -343,17 +306,17 @@ static void test_full(void **state) {
     static const rlim_t limits[] = { 4096, 30000, 50000, 60000, 70000, 80000, 100000 };
     int refused = 0;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        StorePlace p;
+        OldPlace p;
         int status;
-        place_open(&p, true);
+        old_open(&p, true);
         pid_t pid = fork();
         if (pid == 0) {
             Store *s = NULL;
             struct rlimit small = { limits[i], limits[i] };
             signal(SIGXFSZ, SIG_IGN);
             if (setrlimit(RLIMIT_FSIZE, &small) < 0) _exit(2);
-            if (store_open(p.path, false, &s, &p.err)) _exit(77);
-            if (!strstr(p.err.msg, p.path) || !p.err.msg[0]) _exit(3);
+            if (store_open(p.at.path, false, &s, &p.at.err)) _exit(77);
+            if (!strstr(p.at.err.msg, p.at.path) || !p.at.err.msg[0]) _exit(3);
             _exit(0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -361,14 +324,14 @@ static void test_full(void **state) {
         if (WEXITSTATUS(status) != 77) {
             assert_int_equal(WEXITSTATUS(status), 0);
             refused++;
-            assert_int_equal(number(p.path, "PRAGMA user_version"), 2);
+            assert_int_equal(number(p.at.path, "PRAGMA user_version"), 2);
             assert_true(there(p.tail));
         }
-        Store *s = must_open(&p);
+        Store *s = must_open(&p.at);
         check_all(&p, s, SERVED + TAIL);
         check_copy(&p, true);
         store_close(s);
-        place_close(&p);
+        place_close(&p.at);
     }
     assert_true(refused >= 2);
 }
@@ -376,18 +339,18 @@ static void test_full(void **state) {
 static void test_two_at_once(void **state) {
     (void)state;
     enum { PROCESSES = 4 };
-    StorePlace p;
+    OldPlace p;
     pid_t pids[PROCESSES];
-    place_open(&p, true);
+    old_open(&p, true);
     for (int i = 0; i < PROCESSES; i++)
         if ((pids[i] = fork()) == 0) {
             Store *s = NULL;
             uint64_t last = 0;
-            if (!store_open(p.path, false, &s, &p.err)) {
-                fprintf(stderr, "%s\n", p.err.msg);
+            if (!store_open(p.at.path, false, &s, &p.at.err)) {
+                fprintf(stderr, "%s\n", p.at.err.msg);
                 _exit(1);
             }
-            if (!store_event_last(s, STR("served"), &last, &p.err) || last != SERVED + TAIL) _exit(2);
+            if (!store_event_last(s, STR("served"), &last, &p.at.err) || last != SERVED + TAIL) _exit(2);
             store_close(s);
             _exit(0);
         }
@@ -396,32 +359,32 @@ static void test_two_at_once(void **state) {
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(status, 0);
     }
-    Store *s = must_open(&p);
+    Store *s = must_open(&p.at);
     check_all(&p, s, SERVED + TAIL);
     check_copy(&p, true);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 /* A format 2 server that is running holds the lease of its -tail. */
 static void test_in_use(void **state) {
     (void)state;
-    StorePlace p;
+    OldPlace p;
     Store *s = NULL;
     char lease[120], expected[240];
-    place_open(&p, true);
-    snprintf(lease, sizeof lease, "%s-lease", p.path);
+    old_open(&p, true);
+    snprintf(lease, sizeof lease, "%s-lease", p.at.path);
     Store holder = { .lease_fd = open(lease, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
     assert_true(store_lease_sure(&holder, STR("tail")));
-    assert_false(store_open(p.path, false, &s, &p.err));
-    snprintf(expected, sizeof expected, "migrate: state file %s has an older format, and an older harness is still using it", p.path);
-    assert_string_equal(p.err.msg, expected);
+    assert_false(store_open(p.at.path, false, &s, &p.at.err));
+    snprintf(expected, sizeof expected, "migrate: state file %s has an older format, and an older harness is still using it", p.at.path);
+    assert_string_equal(p.at.err.msg, expected);
     assert_false(there(p.copy));
     close(holder.lease_fd);
-    s = must_open(&p);
+    s = must_open(&p.at);
     check_all(&p, s, SERVED + TAIL);
     store_close(s);
-    place_close(&p);
+    place_close(&p.at);
 }
 
 #ifdef HARNESS_FAULTS
@@ -429,18 +392,18 @@ static void test_in_use(void **state) {
 static void test_faults(void **state) {
     (void)state;
     for (long nth = 1;; nth++) {
-        StorePlace p;
+        OldPlace p;
         Store *s = NULL;
-        place_open(&p, true);
+        old_open(&p, true);
         fault_arm(nth);
-        bool ok = store_open(p.path, false, &s, &p.err), hit = fault_disarm();
+        bool ok = store_open(p.at.path, false, &s, &p.at.err), hit = fault_disarm();
         if (ok) store_close(s);
-        else assert_true(p.err.msg[0] && there(p.tail));
-        s = must_open(&p);
+        else assert_true(p.at.err.msg[0] && there(p.tail));
+        s = must_open(&p.at);
         check_all(&p, s, SERVED + TAIL);
         check_copy(&p, true);
         store_close(s);
-        place_close(&p);
+        place_close(&p.at);
         if (!hit) {
             assert_true(ok);
             break;

@@ -1,0 +1,108 @@
+/* The chain of hashes of a run's events, and whether the stored events still fit it. */
+#include "store/store_private.h"
+
+void store_event_first(Str run, uint8_t out[SHA256_BYTES]) {
+    Buf about = { 0 };
+    buf_add_fmt(&about, "run:" STR_FMT, STR_ARG(run));
+    store_chain_first(buf_str(&about), out);
+    buf_clear(&about);
+}
+
+void store_event_chain(const Event *e, const uint8_t previous[SHA256_BYTES], uint8_t out[SHA256_BYTES]) {
+    StoreChain c;
+    store_chain_begin(&c, previous);
+    store_chain_int(&c, (int64_t)e->seq);
+    store_chain_int(&c, e->time_ns);
+    store_chain_text(&c, e->agent);
+    store_chain_text(&c, e->parent);
+    store_chain_int(&c, e->depth);
+    store_chain_text(&c, e->type);
+    store_chain_text(&c, e->data);
+    store_chain_end(&c, out);
+}
+
+/* `hash` is the one stored with the last event that has one; `seq` is the number of the last event. */
+typedef struct Check {
+    StoreChecked *out;
+    bool (*each)(void *ctx, const StoreBreak *b);
+    void *ctx;
+    uint8_t hash[SHA256_BYTES];
+    uint64_t seq;
+    bool chained;
+} Check;
+
+static void report(Check *c, StoreBreakKind kind, uint64_t from, uint64_t to) {
+    c->out->breaks++;
+    c->each(c->ctx, &(StoreBreak){ kind, from, to });
+}
+
+static void check_event(Check *c, const Event *e, Str stored) {
+    uint8_t right[SHA256_BYTES];
+    c->out->events++;
+    if (stored.n != SHA256_BYTES) {
+        if (c->chained) report(c, STORE_BREAK_INSERTED, e->seq, e->seq);
+        else c->out->unchained++;
+    } else {
+        store_event_chain(e, c->hash, right);
+        if (memcmp(right, stored.at, SHA256_BYTES) != 0) {
+            if (e->seq > c->seq + 1) report(c, STORE_BREAK_REMOVED, c->seq + 1, e->seq - 1);
+            else report(c, STORE_BREAK_CHANGED, e->seq, e->seq);
+        }
+        memcpy(c->hash, stored.at, SHA256_BYTES);
+        c->chained = true;
+    }
+    c->seq = e->seq;
+}
+
+static void check_end(Check *c, uint64_t last, Str hash) {
+    bool headed = hash.n == SHA256_BYTES;
+    if (!headed && !c->chained) return;
+    if (headed && c->seq < last) report(c, STORE_BREAK_REMOVED, c->seq + 1, last);
+    else if (headed && c->seq > last) report(c, STORE_BREAK_INSERTED, last + 1, c->seq);
+    else if (!headed || memcmp(c->hash, hash.at, SHA256_BYTES) != 0) report(c, STORE_BREAK_HEAD, c->seq, c->seq);
+}
+
+static bool check_events(Store *s, Check *c, Str run, int64_t n, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT id & 0xffffffff, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+                              "verify run", err);
+    bool some = true, ok = store_bind(&q, "ii", store_event_id(n, 0), store_event_id(n, UINT32_MAX));
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
+                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
+        check_event(c, &e, store_text(&q, 7));
+    }
+    return store_end(&q, ok);
+}
+
+static bool verify(Store *s, Str run, Check *c, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT n, last, hash FROM runs WHERE id = ?1", "verify run", err);
+    bool some = false, ok = store_bind(&q, "s", run) && store_row(&q, &some);
+    if (ok && !some) ok = store_no_such("run", run, err);
+    store_event_first(run, c->hash);
+    if (ok && check_events(s, c, run, store_int(&q, 0), err)) {
+        Str hash = store_text(&q, 2);
+        check_end(c, (uint64_t)store_int(&q, 1), hash);
+        if (hash.n == SHA256_BYTES) memcpy(c->out->hash, hash.at, SHA256_BYTES);
+        c->out->chained = c->chained || hash.n == SHA256_BYTES;
+    } else ok = false;
+    return store_end(&q, ok);
+}
+
+/* In one transaction: the run may be at work. */
+bool store_run_verify(Store *s, Str run, StoreChecked *out, bool (*each)(void *ctx, const StoreBreak *b), void *ctx, Error *err) {
+    Check c = { .out = out, .each = each, .ctx = ctx };
+    *out = (StoreChecked){ 0 };
+    if (!store_flush(s, err)) return false;
+    store_lock(s);
+    bool ok = store_exec(s, "BEGIN", "verify run", err);
+    if (ok) ok = store_commit(s, verify(s, run, &c, err), "verify run", err);
+    return store_unlock(s, ok);
+}
+
+bool store_event_strays(Store *s, uint64_t *n, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT count(*) FROM events WHERE id >> 32 NOT IN (SELECT n FROM runs)", "verify runs", err);
+    bool some = false, ok = store_row(&q, &some);
+    if (ok && some) *n = (uint64_t)store_int(&q, 0);
+    return store_unlock(s, store_end(&q, ok));
+}
