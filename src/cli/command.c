@@ -347,6 +347,16 @@ const Command command_table[] = {
         .run = command_runs_cancel,
     },
     {
+        .name = "runs prune", .operands = "",
+        .summary = "remove old runs",
+        .about = "Removes whole runs that ended longer ago than AGE: events, artifacts, tasks,\n"
+                 "media and questions. The number and the hash of the last event of each stay.\n"
+                 "Running runs are never removed, interrupted ones only with --interrupted.",
+        .example = "harness runs prune --older-than 30d --dry-run",
+        .json = "{dry_run, removed: [ID], kept: [{id, why}]}; why: running or interrupted",
+        .flags = command_flags_runs_prune, .run = command_runs_prune,
+    },
+    {
         .name = "runs resume", .operands = "RUN", .min = 1, .max = 1,
         .summary = "continue an interrupted run",
         .about = "Continues where the run stopped. Nothing is done twice: results come\n"
@@ -375,6 +385,22 @@ const Command command_table[] = {
                 "\n"
                 "usage as in harness run --json, of all replies in the events.",
         .flags = command_flags_runs_show, .run = command_runs_show,
+    },
+    {
+        .name = "runs verify", .operands = "[RUN...]", .max = 100000,
+        .summary = "check that stored runs were not changed",
+        .about = "Every stored event holds a hash of itself and of the event before. verify finds\n"
+                 "events that were changed, removed or inserted, and then exits with 1. A program\n"
+                 "that can write the state file can also compute new hashes: keep the hash that\n"
+                 "--json prints elsewhere to find that too. Runs of earlier versions have no\n"
+                 "hashes: they are \"not chained\".",
+        .example = "harness runs verify --all",
+        .json = "{ok, runs: [{id, state, events, unchained, hash, breaks}], strays, pruned}\n"
+                "\n"
+                "state: whole, broken, not chained, partly chained. breaks: [{what, from, to}] with\n"
+                "the numbers of events; what: changed, removed, inserted, head. strays: events\n"
+                "without a run. pruned: [{run, last, hash}].",
+        .flags = command_flags_runs_verify, .run = command_runs_verify,
     },
     {
         .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,

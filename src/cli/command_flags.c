@@ -97,6 +97,18 @@ const Flag command_flags_runs[] = {
     { 0 },
 };
 
+const Flag command_flags_runs_prune[] = {
+    { "--older-than", NULL, "AGE", NULL, "those that ended longer ago: 12h, 30d" },
+    { "--interrupted", NULL, NULL, NULL, "also interrupted ones, counted from their start" },
+    { "--dry-run", NULL, NULL, NULL, "only say which" },
+    { 0 },
+};
+
+const Flag command_flags_runs_verify[] = {
+    { "--all", NULL, NULL, NULL, "all runs of the project" },
+    { 0 },
+};
+
 const Flag command_flags_runs_show[] = {
     { "--all", NULL, NULL, NULL, "outputs and changes in full" },
     { "--waterfall", NULL, NULL, NULL, "calls as bars over time" },

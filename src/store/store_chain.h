@@ -1,5 +1,5 @@
 /* Chains of SHA-256 hashes over rows. The hash of a row covers the hash of the row before it and the stored bytes of the row itself, so a row that
- * is changed, removed or inserted does not fit its neighbours. Whoever can write the file can compute a new chain: it shows accidents and careless
+ * is changed, removed or inserted does not fit its neighbours. A program that can write the file can compute a new chain: a chain shows accidents and careless
  * changes, and with a copy of the last hash kept elsewhere it shows every change.
  *
  *     StoreChain c;

@@ -2,50 +2,22 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/terminal/confirm_terminal.h"
-#include "cli/report.h"
+#include "cli/state.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/timeline.h"
 #include "value/dict.h"
 #include "value/json.h"
-
-typedef struct OpenStore { Store *store; Buf root; } OpenStore;
-
-static void open_store_clear(OpenStore *p) {
-    store_close(p->store);
-    buf_clear(&p->root);
-}
-
-static bool open_store(Cli *cli, OpenStore *out) {
-    Project *p = report_project(cli);
-    Error err = { 0 };
-    Buf path = { 0 };
-    if (!p) return false;
-    *out = (OpenStore){ 0 };
-    buf_add(&out->root, p->root);
-    bool ok = store_default_path(p->root, &path, &err) && store_open(path.at, false, &out->store, &err);
-    buf_clear(&path);
-    project_free(p);
-    if (!ok) open_store_clear(out), cli_fail(cli, CLI_FAILED, &err);
-    return ok;
-}
 
 /* ---- what waits ---- */
 
 typedef struct Waiting { Cli *cli; Table table; Store *store; size_t n; } Waiting;
 
 /* A question whose process was killed waits until its run is resumed. */
-typedef struct RunOf { Str id; bool alive; } RunOf;
-
-static bool note_alive(void *ctx, const StoreRun *r) {
-    RunOf *of = ctx;
-    if (!str_eq(r->id, of->id)) return true;
-    of->alive = str_eq(r->status, STR("running"));
-    return false;
-}
-
 static bool waits(Store *s, Str run) {
-    RunOf of = { .id = run };
-    return store_run_each(s, note_alive, &of, NULL) && of.alive;
+    Buf status = { 0 };
+    bool alive = store_run_status(s, run, &status, NULL) && str_eq(buf_str(&status), STR("running"));
+    buf_clear(&status);
+    return alive;
 }
 
 static void add_member(Buf *b, const char *key, Str text) {
@@ -85,17 +57,17 @@ static bool list_text(void *ctx, const StoreApproval *a) {
 }
 
 int command_approvals(Cli *cli) {
-    OpenStore p;
+    State p;
     Error err = { 0 };
     Waiting w = { .cli = cli, .table = { .columns = 4 } };
-    if (!open_store(cli, &p)) return CLI_FAILED;
+    if (!state_open(cli, &p)) return CLI_FAILED;
     w.store = p.store;
     if (cli->json) buf_add(&cli->out, STR("[\n"));
     bool ok = store_approval_each(p.store, cli->json ? list_json : list_text, &w, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else table_write(&w.table, &cli->out, 0, cli->color_out);
     if (ok && !cli->json && w.n == 0) cli_say(cli, SAY_HINT, STR("no question waits for an answer"));
-    open_store_clear(&p);
+    state_close(&p);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }
 
@@ -186,11 +158,11 @@ static bool answer(Cli *cli, Store *s, bool yes, Error *err) {
 }
 
 static int answer_with(Cli *cli, bool yes) {
-    OpenStore p;
+    State p;
     Error err = { 0 };
-    if (!open_store(cli, &p)) return CLI_FAILED;
+    if (!state_open(cli, &p)) return CLI_FAILED;
     bool ok = answer(cli, p.store, yes, &err);
-    open_store_clear(&p);
+    state_close(&p);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }
 
@@ -224,30 +196,30 @@ static bool list_kept(void *ctx, Str key, Str text) {
 }
 
 int command_approvals_kept(Cli *cli) {
-    OpenStore p;
+    State p;
     Error err = { 0 };
     Buf scope = { 0 };
     Waiting w = { .cli = cli, .table = { .columns = 4 } };
-    if (!open_store(cli, &p)) return CLI_FAILED;
-    runtime_approval_scope(buf_str(&p.root), &scope);
+    if (!state_open(cli, &p)) return CLI_FAILED;
+    runtime_approval_scope(p.project->root, &scope);
     if (cli->json) buf_add(&cli->out, STR("[\n"));
     bool ok = store_note_each(p.store, buf_str(&scope), list_kept, &w, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else table_write(&w.table, &cli->out, 0, cli->color_out);
     if (ok && !cli->json && w.n == 0) cli_say(cli, SAY_HINT, STR("no approval is kept: the answer p at a question keeps one"));
     buf_clear(&scope);
-    open_store_clear(&p);
+    state_close(&p);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }
 
 int command_approvals_revoke(Cli *cli) {
-    OpenStore p;
+    State p;
     Error err = { 0 };
     Buf scope = { 0 }, text = { 0 };
     bool found = false;
     Str id = str_from(cli->args.operands[0]);
-    if (!open_store(cli, &p)) return CLI_FAILED;
-    runtime_approval_scope(buf_str(&p.root), &scope);
+    if (!state_open(cli, &p)) return CLI_FAILED;
+    runtime_approval_scope(p.project->root, &scope);
     bool ok = store_note_get(p.store, buf_str(&scope), id, &text, &found, &err);
     if (ok && !found) ok = error_set(&err, ERR_VALIDATION, "no approval " STR_FMT " is kept", STR_ARG(id)),
         error_hint(&err, "harness approvals kept lists them");
@@ -255,6 +227,6 @@ int command_approvals_revoke(Cli *cli) {
     if (ok) buf_add_fmt(&cli->out, STR_FMT ": revoked\n", STR_ARG(id));
     buf_clear(&scope);
     buf_clear(&text);
-    open_store_clear(&p);
+    state_close(&p);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

@@ -1,29 +1,13 @@
-/* harness runs: what is in the store. */
+/* harness runs: the list. */
 #include <ctype.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/report.h"
-#include "cli/terminal/timeline.h"
+#include "cli/state.h"
 #include "cli/terminal/width.h"
-#include "model/model.h"
-#include "model/request.h"
-#include "store/store.h"
 #include "value/json.h"
 
-static bool open_store(Cli *cli, Store **out, Error *err) {
-    Project *p = report_project(cli);
-    if (!p) return false;
-    Buf path = { 0 };
-    bool ok = store_default_path(p->root, &path, err) && store_open(path.at, false, out, err);
-    buf_clear(&path);
-    project_free(p);
-    if (!ok) cli_fail(cli, CLI_FAILED, err);
-    return ok;
-}
-
-enum { SHORT_ID = 8, AGE_COLUMNS = 6, STATUS_COLUMNS = 11 };
+enum { AGE_COLUMNS = 6, STATUS_COLUMNS = 11 };
 
 typedef struct Listing {
     Cli *cli;
@@ -31,8 +15,6 @@ typedef struct Listing {
     bool all;
     const char *status, *search;         /* NULL: any */
     int64_t since_ns;                    /* 0: any */
-    ModelUsage usage;                    /* of all replies so far */
-    Heap *heap;
 } Listing;
 
 static void add_time(Buf *b, int64_t ns) {
@@ -68,9 +50,6 @@ static bool list_json(void *ctx, const StoreRun *r) {
 
 /* ---- as text: one line a run, which fits ---- */
 
-/* Ids of one day have the same beginning: shows the end. */
-static Str short_id(Str id) { return id.n > SHORT_ID ? str_sub(id, id.n - SHORT_ID, id.n) : id; }
-
 static void add_age(Buf *out, int64_t ns) {
     long long s = (long long)((clock_wall_ns() - ns) / 1000000000);
     if (s < 60) buf_add_fmt(out, "%lld s", s < 0 ? 0 : s);
@@ -95,8 +74,8 @@ static bool list_text(void *ctx, const StoreRun *r) {
     cli_escape_all(&title, r->title, false);
     buf_add_fmt(&tail, "%3lld turns %4lld calls", (long long)r->turns, (long long)r->tool_calls);
     if (r->cost > 0) buf_add_fmt(&tail, "  $%.2f", r->cost);
-    size_t fixed = SHORT_ID + 2 + AGE_COLUMNS + 2 + STATUS_COLUMNS + 2, end = width_of(buf_str(&tail));
-    add_cell(b, short_id(r->id), SHORT_ID);
+    size_t fixed = STATE_SHORT_ID + 2 + AGE_COLUMNS + 2 + STATUS_COLUMNS + 2, end = width_of(buf_str(&tail));
+    add_cell(b, state_short_id(r->id), STATE_SHORT_ID);
     add_cell(b, buf_str(&age), AGE_COLUMNS);
     add_cell(b, r->status, STATUS_COLUMNS);
     if (l->width >= fixed + end + 12) {
@@ -139,16 +118,6 @@ static bool list_one(void *ctx, const StoreRun *r) {
     return l->n < l->limit;
 }
 
-/* 30s, 15m, 12h, 7d. */
-static bool read_age(const char *flag, const char *text, int64_t *ns, Error *err) {
-    char *end;
-    long long n = strtoll(text, &end, 10);
-    int64_t unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 0;
-    if (end == text || n < 0 || n > 100000 || !unit
-        || end[1]) return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not an age like 90s, 15m, 12h or 7d", flag, text);
-    return *ns = n * unit * 1000000000, true;
-}
-
 static bool read_limit(const char *text, size_t *out, Error *err) {
     char *end;
     long long n = strtoll(text, &end, 10);
@@ -162,134 +131,22 @@ static bool read_flags(Cli *cli, Listing *l, Error *err) {
     *l = (Listing){ .cli = cli, .all = args_has(&cli->args, "--all"), .status = args_value(&cli->args, "--status"),
         .search = args_value(&cli->args, "--search"),
                     .limit = SIZE_MAX, .width = width_of_terminal(1) };
-    if ((since && !read_age("--since", since, &age, err)) || (limit && !read_limit(limit, &l->limit, err))) return false;
+    if ((since && !state_read_age("--since", since, &age, err)) || (limit && !read_limit(limit, &l->limit, err))) return false;
     if (since) l->since_ns = clock_wall_ns() - age;
     return true;
 }
 
 int command_runs(Cli *cli) {
-    Store *s;
+    State s;
     Error err = { 0 };
     Listing l;
     if (!read_flags(cli, &l, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    if (!open_store(cli, &s, &err)) return CLI_FAILED;
+    if (!state_open(cli, &s)) return CLI_FAILED;
     if (cli->json) buf_add(&cli->out, STR("[\n"));
-    bool ok = store_run_each(s, list_one, &l, &err);
+    bool ok = store_run_each(s.store, list_one, &l, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else if (ok && l.n == 0 && l.hidden) cli_say(cli, SAY_HINT, STR("no such runs; harness runs --all also lists those of harness call and of MCP clients"));
     else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no runs yet: start one with harness run -p \"…\""));
-    store_close(s);
+    state_close(&s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
-}
-
-/* ---- one run ---- */
-
-static void add_usage(Listing *l, const Event *e) {
-    Value data;
-    if (!str_eq(e->type, STR("completion.completed"))) return;
-    heap_reset(l->heap);
-    if (!json_read(l->heap, e->data, NULL, &data, NULL)) return;
-    Value usage = value_member(data, "usage"), usd = value_member(usage, "usd");
-    l->usage.input += request_int(usage, "input");
-    l->usage.output += request_int(usage, "output");
-    l->usage.cached += request_int(usage, "cached");
-    l->usage.written += request_int(usage, "written");
-    l->usage.reasoning += request_int(usage, "reasoning");
-    l->usage.usd += value_is_float(usd) ? value_float(usd) : 0;
-}
-
-static bool show_json(void *ctx, const Event *e) {
-    Listing *l = ctx;
-    add_usage(l, e);
-    buf_add(&l->cli->out, l->n++ ? STR(",\n  ") : STR("  "));
-    event_write_json(&l->cli->out, e);
-    return true;
-}
-
-typedef struct Finding { Str id; Buf status; } Finding;
-
-static bool note_status(void *ctx, const StoreRun *r) {
-    Finding *f = ctx;
-    if (!str_eq(r->id, f->id)) return true;
-    buf_add(&f->status, r->status);
-    return false;
-}
-
-static bool show(Cli *cli, Store *s, Error *err) {
-    Buf id = { 0 };
-    Listing l = { .cli = cli, .heap = heap_new(0) };
-    Finding f = { 0 };
-    bool ok = store_run_find(s, str_from(cli->args.operands[0]), &id, err);
-    f.id = buf_str(&id);
-    ok = ok && store_run_each(s, note_status, &f, err);
-    if (ok && cli->json) {
-        buf_add(&cli->out, STR("{\"id\":"));
-        json_write_string(&cli->out, buf_str(&id), false);
-        buf_add(&cli->out, STR(",\"status\":"));
-        json_write_string(&cli->out, buf_str(&f.status), false);
-        buf_add(&cli->out, STR(",\"events\":[\n"));
-    }
-    Timeline *t = cli->json ? NULL : timeline_new();
-    ok = ok && store_event_each(s, buf_str(&id), 0, t ? timeline_take : show_json, t ? (void *)t : &l, err);
-    TimelineStyle style = { width_of_terminal(1), cli->color_out, args_has(&cli->args, "--all") };
-    if (ok && t && args_has(&cli->args, "--waterfall")) timeline_write_waterfall(t, &cli->out, &style);
-    else if (ok && t) timeline_write(t, &cli->out, &style);
-    timeline_free(t);
-    if (ok && cli->json) {
-        buf_add(&cli->out, STR("\n],\"usage\":"));
-        model_usage_write(&l.usage, &cli->out);
-        buf_add(&cli->out, STR("}\n"));
-    }
-    heap_free(l.heap);
-    buf_clear(&id);
-    buf_clear(&f.status);
-    return ok;
-}
-
-int command_runs_show(Cli *cli) {
-    Store *s;
-    Error err = { 0 };
-    if (!open_store(cli, &s, &err)) return CLI_FAILED;
-    bool ok = show(cli, s, &err);
-    store_close(s);
-    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
-}
-
-/* ---- steering ---- */
-
-static bool send_command(Cli *cli, Store *s, const char *kind, Str body, Error *err) {
-    Buf id = { 0 }, by = { 0 };
-    Finding f = { 0 };
-    bool ok = store_run_find(s, str_from(cli->args.operands[0]), &id, err);
-    f.id = buf_str(&id);
-    ok = ok && store_run_each(s, note_status, &f, err);
-    if (ok && !str_eq(buf_str(&f.status), STR("running"))) {
-        ok = error_set(err, ERR_VALIDATION, "run " STR_FMT " is not running: it is " STR_FMT, STR_ARG(short_id(f.id)), STR_ARG(buf_str(&f.status)));
-        error_hint(err, "harness runs resume " STR_FMT " continues it", STR_ARG(short_id(f.id)));
-    }
-    buf_add_fmt(&by, "command line, uid %u", (unsigned)getuid());
-    ok = ok && store_command_put(s, f.id, str_from(kind), body, buf_str(&by), err);
-    buf_clear(&id);
-    buf_clear(&by);
-    buf_clear(&f.status);
-    return ok;
-}
-
-static int steer(Cli *cli, const char *kind, Str body) {
-    Store *s;
-    Error err = { 0 };
-    if (!open_store(cli, &s, &err)) return CLI_FAILED;
-    bool ok = send_command(cli, s, kind, body, &err);
-    store_close(s);
-    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
-}
-
-int command_runs_cancel(Cli *cli) { return steer(cli, "cancel", STR("")); }
-
-int command_runs_say(Cli *cli) {
-    Error err = { 0 };
-    Str text = str_trim(str_from(cli->args.operands[1]));
-    if (text.n) return steer(cli, "message", text);
-    error_set(&err, ERR_VALIDATION, "the text is empty");
-    return cli_fail(cli, CLI_WRONG_USE, &err);
 }

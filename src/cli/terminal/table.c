@@ -1,7 +1,7 @@
 #include "cli/terminal/table.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/terminal/width.h"
 
 enum { GAP = 2 };                /* spaces between columns */
 
@@ -9,7 +9,7 @@ void table_add(Table *t, Str text) {
     size_t from = t->text.n;
     cli_escape(&t->text, text, false);
     size_t to = t->text.n;
-    VEC_PUSH(&t->cells, (TableCell){ from, to, utf8_count(str_sub(buf_str(&t->text), from, to)) });
+    VEC_PUSH(&t->cells, (TableCell){ from, to, width_of(str_sub(buf_str(&t->text), from, to)) });
 }
 
 void table_add_fmt(Table *t, const char *fmt, ...) {

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-typedef struct TableCell { size_t from, to, width; } TableCell;      /* a range of Table.text; width in characters */
+typedef struct TableCell { size_t from, to, width; } TableCell;      /* a range of Table.text; width in columns */
 
 typedef struct Table {
     size_t columns;              /* set by the caller; the rest starts as zero */

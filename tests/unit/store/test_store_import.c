@@ -130,7 +130,7 @@ static void test_import(void **state) {
         check_copy(&p, tail);
         assert_false(there(p.tail));
         Store *fresh = NULL;
-        char path[120];
+        char path[160];
         snprintf(path, sizeof path, "%s/fresh.db", p.at.dir);
         assert_true(store_open(path, false, &fresh, &p.at.err));
         store_close(fresh);
@@ -152,7 +152,7 @@ static void test_format_1(void **state) {
     (void)state;
     OldPlace p;
     Buf text = { 0 };
-    char copy[120];
+    char copy[144];
     old_open(&p, false);
     sql(p.at.path, "DROP TABLE pages; PRAGMA user_version = 1");
     Store *s = must_open(&p.at);
@@ -371,7 +371,7 @@ static void test_in_use(void **state) {
     (void)state;
     OldPlace p;
     Store *s = NULL;
-    char lease[120], expected[240];
+    char lease[144], expected[240];
     old_open(&p, true);
     snprintf(lease, sizeof lease, "%s-lease", p.at.path);
     Store holder = { .lease_fd = open(lease, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
