@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
+.PHONY: all browser deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
 
 all: deps           ## build the release program at build/harness, and the libraries
 	@scripts/build.sh release harness libharness libharness_shared
@@ -18,6 +18,9 @@ test: deps          ## unit and end-to-end tests on the release build
 
 check: deps         ## sanitizers, hostile build, both compilers, static analysis, short fuzzing
 	@scripts/check.sh
+
+browser:            ## open pages that harness writes in Chromium: nothing in them runs or loads
+	@scripts/browser.sh
 
 bench:              ## measure beside other implementations: one table, and docs/performance.md
 	@scripts/deps.sh bench || echo 'Some peers may be missing: the table says which.' >&2

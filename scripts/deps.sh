@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages, then the npm modules of the end-to-end tests.
-# With the argument "bench" also the peers that `make bench` measures against: packages, and the agents of bench/peers.
+# With the argument "bench" also the peers that `make bench` measures against: packages, and the agents of bench/peers. With "browser" also
+# Chromium and the modules of tests/browser, for `make browser`.
 # Fast and offline if everything is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +14,7 @@ packages=(
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
   curl openssl iproute2 sqlite3 strace
 )
+[[ ${1:-} == browser ]] && packages+=(chromium)
 [[ ${1:-} == bench ]] && packages+=(libjansson4 libjson-c5 lua5.4 ripgrep fd-find bubblewrap libjs-handlebars)
 
 # Debian's node only runs npm: the tests use the node that the lock file pins.
@@ -40,17 +42,17 @@ install_packages() {
   fi
 }
 
-install_modules() {
+install_modules() (
   local stamp=node_modules/.installed want
-  cd tests/e2e
+  cd "$1"
   want=$(sha256sum package.json package-lock.json)
   [[ -f $stamp && $(<"$stamp") == "$want" ]] && return
   if ! npm ci --no-progress </dev/null; then
-    printf 'npm modules could not be installed. Run:\n  npm --prefix tests/e2e ci\n' >&2
+    printf 'npm modules could not be installed. Run:\n  npm --prefix %s ci\n' "$1" >&2
     exit 1
   fi
   printf '%s\n' "$want" >"$stamp"
-}
+)
 
 command -v dpkg-query >/dev/null || {
   printf 'This is not Debian. Install the equivalents of:\n  %s\n' "${packages[*]}" >&2
@@ -58,7 +60,8 @@ command -v dpkg-query >/dev/null || {
 }
 mapfile -t missing < <(missing_packages)
 if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
-(install_modules)
+install_modules tests/e2e
+if [[ ${1:-} == browser ]]; then install_modules tests/browser; fi
 if [[ ${1:-} == bench && ! -x bench/peers/node_modules/.bin/codex ]]; then
   (cd bench/peers && npm ci --no-progress --no-audit --no-fund </dev/null) || printf 'npm modules could not be installed. Run:\n  npm --prefix bench/peers ci\n' >&2
 fi

@@ -86,6 +86,11 @@ static void hide_known(const Cli *cli, Buf *text) {
     else redact_text(cli->secrets, text);
 }
 
+void cli_hide_json(const Cli *cli, Buf *json) {
+    if (json->n) credentials_mask(json);
+    if (cli->secrets && json->n && !redact_empty(cli->secrets)) redact_json(cli->secrets, json);
+}
+
 void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
     Buf line = { 0 }, safe = { 0 };

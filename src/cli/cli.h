@@ -38,6 +38,9 @@ bool cli_flush(Cli *cli);
 /* From now on redacts literal credentials of the project's files in results and messages. */
 void cli_know(Cli *cli, const struct Project *project);
 
+/* Redacts in the data of an event, for files that a command writes, what cli_flush redacts in a result. */
+void cli_hide_json(const Cli *cli, Buf *json);
+
 /* Adds text from outside unchanged, or escaped when standard output is a terminal. */
 void cli_add_bytes(Cli *cli, Str text);
 

@@ -378,9 +378,9 @@ const Command command_table[] = {
         .summary = "what a run did",
         .about = "The run, one line a step: what was called, the verdict and the rule that gave\n"
                  "it, the time, and the beginning of the output or what changed. --json prints\n"
-                 "the events.",
+                 "the events. --html writes a page that runs no script and loads nothing.",
         .example = "harness runs show last\n"
-                   "harness runs show last --json",
+                   "harness runs show last --html run.html",
         .json = "{id, status, events: [{seq, time, run, agent, depth, parent, type, data}], usage}\n"
                 "\n"
                 "usage as in harness run --json, of all replies in the events.",

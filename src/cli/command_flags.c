@@ -112,6 +112,7 @@ const Flag command_flags_runs_verify[] = {
 const Flag command_flags_runs_show[] = {
     { "--all", NULL, NULL, NULL, "outputs and changes in full" },
     { "--waterfall", NULL, NULL, NULL, "calls as bars over time" },
+    { "--html", NULL, "FILE", NULL, "write one page for a browser, without scripts" },
     { 0 },
 };
 

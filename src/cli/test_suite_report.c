@@ -1,13 +1,8 @@
 /* Reports test results: as text, as JSON, and as JUnit XML for a build server. */
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/named_file.h"
 #include "cli/test_suite.h"
-#include "sandbox/named.h"
-#include "tool/protect/confine.h"
-#include "tool/protect/protected.h"
 #include "value/json.h"
 
 /* ---- text ---- */
@@ -130,7 +125,6 @@ static void add_case(Buf *out, const TestRun *r) {
 
 bool test_suite_report_junit(TestSuite *s, const Project *p, const char *path, Error *err) {
     Buf out = { 0 };
-    Arena arena = { 0 };
     char time[CLOCK_TEXT_SIZE];
     clock_format(clock_wall_ns(), time);
     buf_add(&out, STR("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites"));
@@ -142,17 +136,7 @@ bool test_suite_report_junit(TestSuite *s, const Project *p, const char *path, E
     buf_add(&out, STR(">\n"));
     for (size_t i = 0; i < s->n; i++) add_case(&out, &s->runs[i]);
     buf_add(&out, STR("  </testsuite>\n</testsuites>\n"));
-    int fd = protected_allows(p, path, err) ? named_open(path, O_TRUNC, 0666, confine_reach(p, &arena), err) : -1;
-    bool ok = fd >= 0 || error_wrap(err, "--junit %s", path);
-    arena_clear(&arena);
-    for (Str rest = buf_str(&out); ok && rest.n;) {
-        ssize_t n = write(fd, rest.at, rest.n);
-        if (n < 0 && errno == EINTR) continue;
-        ok = n > 0;
-        if (ok) rest = str_sub(rest, (size_t)n, rest.n);
-    }
-    if (!ok && fd >= 0) error_set(err, ERR_IO, "--junit %s: %m", path);
-    if (fd >= 0 && close(fd) != 0 && ok) ok = error_set(err, ERR_IO, "--junit %s: %m", path);
+    bool ok = named_file_write(p, "--junit", path, 0666, buf_str(&out), err);
     buf_clear(&out);
     return ok;
 }

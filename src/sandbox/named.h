@@ -1,4 +1,4 @@
-/* Files that harness writes because a person named them: --events, --record, --junit, /save.
+/* Files that harness writes because a person named them: --events, --record, --junit, --html, /save.
  *
  * Tools write into the workspace, so a path below it may lead anywhere by the time harness opens it: a link to ~/.bashrc, a folder that
  * became a link, a FIFO without a reader, a hard link. Inside the places that tools can write no link is followed, and only a regular file

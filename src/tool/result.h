@@ -34,7 +34,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     Str task_id;                         /* a background task was started */
     int64_t elapsed_ns;                  /* without waited_ns */
     int64_t waited_ns;                   /* time spent waiting for the user */
-    const char *asked;                   /* source of the approval, as in approval.answered; NULL: none was needed */
+    const char *asked;                   /* source of the answer, as in approval.answered; NULL: no question was asked */
     Str change;                          /* what a file tool changed: {path, diff, before} as JSON; empty: unknown */
     struct Pipe *held;                   /* the pipe that owns the memory */
 } Result;

@@ -1,4 +1,4 @@
-// Files that harness writes because the user named them (--events, --record, --junit; /save: talk.test.mjs): an earlier tool call cannot redirect them.
+// Files that harness writes because the user named them (--events, --record, --junit, --html; /save: talk.test.mjs): an earlier tool call cannot redirect them.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,8 +14,9 @@ const doors = {
   '--events': (p, file) => p.harness(['call', 'sh', '{"do":"true"}', '--yes', '--events', file]),
   '--record': (p, file) => p.harness(['run', '-p', 'go', '--record', file]),
   '--junit': (p, file) => p.harness(['test', '--junit', file]),
+  '--html': (p, file) => { p.harness(['run', '-p', 'go']); return p.harness(['runs', 'show', 'last', '--html', file]); },
 };
-const written = { '--events': /"type"/, '--record': /done|messages|hash/, '--junit': /<testsuites/ };
+const written = { '--events': /"type"/, '--record': /done|messages|hash/, '--junit': /<testsuites/, '--html': /<!doctype html>/ };
 
 // What a tool call leaves in the workspace, and the path that the user names.
 const plants = {

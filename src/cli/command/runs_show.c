@@ -1,4 +1,5 @@
 /* harness runs show: what a run did. */
+#include "cli/named_file.h"
 #include "cli/state.h"
 #include "cli/terminal/timeline.h"
 #include "cli/terminal/width.h"
@@ -62,13 +63,48 @@ static bool show_as_text(Cli *cli, Store *s, Str id, Error *err) {
     return ok;
 }
 
+/* ---- as a page ---- */
+
+typedef struct Page { Cli *cli; Timeline *t; Buf *out; } Page;
+
+static bool take_hidden(void *ctx, const Event *e) {
+    Page *p = ctx;
+    Event safe = *e;
+    Buf data = { 0 };
+    buf_add(&data, e->data);
+    cli_hide_json(p->cli, &data);
+    safe.data = buf_str(&data);
+    timeline_take(p->t, &safe);
+    buf_clear(&data);
+    return true;
+}
+
+static bool write_page(void *ctx, const StoreRun *r) {
+    Page *p = ctx;
+    timeline_write_html(p->t, p->out, &(TimelineAbout){ r->id, r->status, r->agent, r->title, r->started_ns, r->ended_ns, r->turns, r->tool_calls, r->cost });
+    return true;
+}
+
+static bool show_as_page(Cli *cli, const State *s, Str id, const char *path, Error *err) {
+    Buf out = { 0 };
+    bool found = false;
+    Page p = { cli, timeline_new(), &out };
+    bool ok = store_event_each(s->store, id, 0, take_hidden, &p, err) && store_run_get(s->store, id, write_page, &p, &found, err);
+    ok = ok && named_file_write(s->project, "--html", path, 0600, buf_str(&out), err);
+    timeline_free(p.t);
+    buf_clear(&out);
+    return ok;
+}
+
 int command_runs_show(Cli *cli) {
     State s;
     Error err = { 0 };
     Buf id = { 0 };
     if (!state_open(cli, &s)) return CLI_FAILED;
+    const char *page = args_value(&cli->args, "--html");
     bool ok = store_run_find(s.store, str_from(cli->args.operands[0]), &id, &err);
-    ok = ok && (cli->json ? show_as_json : show_as_text)(cli, s.store, buf_str(&id), &err);
+    if (ok && page) ok = show_as_page(cli, &s, buf_str(&id), page, &err);
+    else ok = ok && (cli->json ? show_as_json : show_as_text)(cli, s.store, buf_str(&id), &err);
     buf_clear(&id);
     state_close(&s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);

@@ -246,13 +246,8 @@ static ShownTool take_tool(Show *s, Str id) {
 
 static void add_verdict(Buf *out, const Result *r) {
     bool refused = r->is_error && r->step != STEP_EXECUTE && r->step != STEP_POST && r->step != STEP_BOUND && r->step != STEP_NONE;
-    if (refused && r->step == STEP_CONFIRM) buf_add(out, STR("you said no"));
-    else if (refused) {
-        buf_add(out, r->step == STEP_PRE ? STR("blocked by ") : STR("refused by "));
-        cli_escape_all(out, r->rule.n ? r->rule : str_from(result_step_name(r->step)), false);
-    } else if (r->asked && strcmp(r->asked, "terminal") == 0) buf_add(out, STR("asked you: yes"));
-    else if (r->asked) buf_add_fmt(out, "approved by %s", r->asked);
-    else buf_add(out, STR("allowed"));
+    timeline_verdict(out, &(TimelineVerdict){ .refused = refused, .step = str_from(refused ? result_step_name(r->step) : ""), .rule = r->rule,
+                                              .source = str_from(r->asked) });
 }
 
 static void add_diff(Buf *out, Str change) {

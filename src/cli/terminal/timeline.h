@@ -17,6 +17,10 @@ typedef struct TimelineCall {
     Str output, diff;                    /* unescaped; shown in part */
 } TimelineCall;
 
+/* The verdict on a call in words. refused: at `step`, by `rule`. Otherwise `source` is where the approval came from, "" if none was needed. */
+typedef struct TimelineVerdict { bool refused; Str step, rule, source, by, answer; } TimelineVerdict;
+void timeline_verdict(Buf *out, const TimelineVerdict *v);
+
 void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *style);
 /* The result of a call as text: a string, the output of a program, else JSON. */
 void timeline_output(Buf *out, Value value);
@@ -31,3 +35,6 @@ void timeline_free(Timeline *t);
 bool timeline_take(void *timeline, const Event *e);      /* as store_event_each calls it; always true */
 void timeline_write(Timeline *t, Buf *out, const TimelineStyle *style);
 void timeline_write_waterfall(Timeline *t, Buf *out, const TimelineStyle *style);    /* nested bars over time */
+/* One HTML page without scripts, which loads nothing. `about` describes the run. */
+typedef struct TimelineAbout { Str id, status, agent, title; int64_t started_ns, ended_ns, turns, tool_calls; double cost; } TimelineAbout;
+void timeline_write_html(Timeline *t, Buf *out, const TimelineAbout *about);

@@ -324,10 +324,10 @@ static bool confirm_args(Pipe *p, Str why, Str args, Error *err) {
         p->given = arena_str(&p->kept.arena, buf_str(&answer.args));
         p->rewritten = true;
         ok = false;
-    } else if (ok) {
+    } else p->asked = answer.source;
+    if (ok) {
         buf_reset(&p->kept.agreed_args), buf_add(&p->kept.agreed_args, args);
         buf_reset(&p->kept.approval), buf_add(&p->kept.approval, buf_str(&answer.approval));
-        p->asked = answer.source;
         pipe_trace(p, STEP_CONFIRM, "agreed: %s", answer.source);
     }
     run_answer_clear(&answer);

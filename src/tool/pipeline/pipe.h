@@ -27,7 +27,7 @@ struct Pipe {
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     PolicyDecision policy;               /* of step 5, for step 7 */
     Str given;                           /* arguments that the user gave instead of the caller's; empty: none */
-    const char *asked;                   /* source of the approval; NULL: none was needed */
+    const char *asked;                   /* source of the answer; NULL: no question was asked */
     Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args differs from the caller's text */
