@@ -35,7 +35,7 @@ typedef struct RulesVerdict {
 } RulesVerdict;
 
 /* Never fails. `arena` holds the texts of the answer. One list is one layer. */
-RulesVerdict rules_judge(const RuleList *rules, const RulesCall *call, Arena *arena);
+RulesVerdict rules_judge(const RuleRows *rules, const RulesCall *call, Arena *arena);
 /* The stronger verdict of two layers; the first one if they are equal. */
 RulesVerdict rules_stronger(RulesVerdict a, RulesVerdict b);
 /* `rule "no-force-push" (harness.md:7): history is shared`, with `unknown` if set. */
