@@ -169,6 +169,7 @@ static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str k
 #define SETTINGS "it belongs in harness.md"
 #define LISTS "tools take \"safety\" and \"confirm\", sub-agents \"tools\" and \"blocked_tools\", and harness.md \"tools_policy\""
 #define GOVERNED "only tools in .harness/tools/ and agent/tools/ take it"
+#define RULES "rules belong in harness.md, or in a bundle below .harness/plugins/"
 #define HOOKS "hooks belong in .harness/hooks/"
 #define TIMEOUT "a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space"
 static const struct { const char *key, *hint; } restrictions[] = {
@@ -177,7 +178,7 @@ static const struct { const char *key, *hint; } restrictions[] = {
     { "requires_confirmation", SAFETY }, { "workspace_root", SAFETY }, { "redact", SAFETY },
     { "limits", SETTINGS }, { "sandbox", SETTINGS }, { "network", SETTINGS }, { "allowed_domains", SETTINGS }, { "tools_policy", SETTINGS },
     { "read_roots", SETTINGS }, { "write_roots", SETTINGS }, { "max_turns", SETTINGS }, { "max_tool_calls", SETTINGS },
-    { "rules", LISTS }, { "guard", LISTS }, { "guards", LISTS }, { "policy", LISTS }, { "permissions", LISTS }, { "permission_mode", LISTS },
+    { "rules", RULES }, { "guard", LISTS }, { "guards", LISTS }, { "policy", LISTS }, { "permissions", LISTS }, { "permission_mode", LISTS },
     { "allow", LISTS }, { "allowed", LISTS }, { "allowed_tools", LISTS }, { "enabled", LISTS }, { "enabled_tools", LISTS }, { "include_tools", LISTS },
     { "deny", LISTS }, { "denied", LISTS }, { "denied_tools", LISTS }, { "disallowed_tools", LISTS }, { "disabled", LISTS },
     { "disabled_tools", LISTS }, { "exclude_tools", LISTS }, { "block", LISTS }, { "blocked", LISTS }, { "blocked_tools", LISTS },

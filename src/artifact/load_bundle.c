@@ -3,7 +3,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
-typedef struct Parts { Str name, type, description, condition; Value version, tools, hooks, agents; } Parts;
+typedef struct Parts { Str name, type, description, condition; Value version, tools, hooks, agents, rules; } Parts;
 
 #define AT(member) offsetof(Parts, member)
 static const Field fields[] = {
@@ -15,6 +15,7 @@ static const Field fields[] = {
     { KEY(bundle, tools), .type = FIELD_LIST, .offset = AT(tools) },
     { KEY(bundle, hooks), .type = FIELD_LIST, .offset = AT(hooks) },
     { KEY(bundle, agents), .type = FIELD_LIST, .offset = AT(agents) },
+    { KEY(bundle, rules), .type = FIELD_LIST, .offset = AT(rules), .flags = FIELD_NOT_NULL },
 };
 
 /* YAML reads 1.2 as a number, but the author means text. */
@@ -38,7 +39,7 @@ static void load_list(Loader *l, const LoaderPlace *at, const char *key, Value l
 
 void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source) {
     static const Str params[] = { { "ctx", 3 } };
-    Parts in = { .version = VALUE_GONE, .tools = VALUE_GONE, .hooks = VALUE_GONE, .agents = VALUE_GONE };
+    Parts in = { .version = VALUE_GONE, .tools = VALUE_GONE, .hooks = VALUE_GONE, .agents = VALUE_GONE, .rules = VALUE_GONE };
     LoaderPlace at = loader_file_place(l, d, source);
     loader_read(l, &at, fields, sizeof fields / sizeof *fields, &in);
     Bundle *b = ARENA_NEW(l->docs.arena, Bundle);
@@ -53,4 +54,5 @@ void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source) {
     load_list(l, &at, "tools", in.tools, load_tool);
     load_list(l, &at, "hooks", in.hooks, load_hook);
     load_list(l, &at, "agents", in.agents, load_agent);
+    loader_rule_rows(l, &at, in.rules);                  /* as hooks, they hold whatever the condition is */
 }

@@ -25,6 +25,7 @@ static const Field fields[] = {
     { KEY(config, agents), .flags = FIELD_IGNORED },
     { KEY(config, artifact_sources), .flags = FIELD_IGNORED },
     { KEY(config, mcp_servers), .flags = FIELD_IGNORED },
+    { KEY(config, rules), .flags = FIELD_IGNORED },
     { KEY(config, system_prompt), .type = FIELD_STRING, .offset = AT(prompt) },
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -247,7 +248,7 @@ static void check_list(Loader *l, const LoaderPlace *at, const char *key) {
 
 /* The content of an empty section is indented wrongly, or commented out: it must not count as the defaults. */
 static void check_empty(Loader *l, const LoaderPlace *at) {
-    static const char *const keys[] = { "model", "models", "builtin_tools", "tools", "hooks", "agents", "artifact_sources", "mcp_servers" };
+    static const char *const keys[] = { "model", "models", "builtin_tools", "tools", "hooks", "agents", "artifact_sources", "mcp_servers", "rules" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         Value *v = dict_find_str(value_dict(at->map), str_from(keys[i]));
         if (v && value_is_none(*v)) loader_error(l, at, keys[i], "%s: needs a value (or remove the key)", keys[i]);
@@ -280,6 +281,7 @@ void load_settings_from(Loader *l, const Document *d) {
     read_models(l, &at, s);
     read_builtins(l, &at, s);
     settings_check(l, &at);
+    loader_rule_rows(l, &at, given(&at, "rules"));
 }
 
 void load_settings(Loader *l) {

@@ -123,6 +123,7 @@ void space_load_tool(Space *s, const LoaderPlace *given, bool from_file) {
     ok = loader_governance(s->l, &at, &t.def) && ok;
     ok = finish(s, &at, &t) && ok;
     ok = loader_hidden(s->l, &at, &t.def) && ok;
+    ok = loader_kind(s->l, &at, &t.def) && ok;
     t.def.description = describe(s, &at, &t.def, from_file);
     /* A tool with `mcp: true` hides the tool of the server, which would be ungoverned without it. */
     bool face = !value_is_gone(get(at.map, "mcp")) || !value_is_gone(get(at.map, "server"));

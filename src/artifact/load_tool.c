@@ -124,6 +124,7 @@ void load_tool(Loader *l, const LoaderPlace *at) {
         t.schema = value_is_gone(t.parameters) ? NULL : loader_schema(l, at, "parameters", t.parameters);
         ok = t.schema && loader_hidden(l, at, &t) && ok;
         ok = load_implementation(l, at, &in, &t) && ok;
+        ok = loader_kind(l, at, &t) && ok;
     }
     t.timeout_ms = in.timeout_ms == ABSENT ? -1 : in.timeout_ms;
     load_async(l, at, in.async, &t);

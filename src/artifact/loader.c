@@ -151,6 +151,12 @@ void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList nam
     }
 }
 
+void loader_rule_rows(Loader *l, const LoaderPlace *at, Value rules) {
+    size_t errors = l->docs.problems->errors;
+    rule_rows_read(&l->docs, at->document, rules, "rules", at->origin.source == SOURCE_PULLED, &l->rule_rows);
+    l->guard_errors += l->docs.problems->errors - errors;
+}
+
 /* ---- environment, protected paths ---- */
 
 static bool in_list(Value list, Str name) {

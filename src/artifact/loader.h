@@ -47,6 +47,7 @@ typedef struct Loader {
     VEC(Str) looked_at;              /* protected paths */
     VEC(LoaderReference) references;
     VEC(LoaderRule) rules;
+    RuleRows rule_rows;
     VEC(LoaderStray) strays;
     bool defining;                   /* a running program supplies the definition */
     size_t guard_errors;             /* number of errors in hooks; a definition that contains such an error is not skipped */
@@ -110,6 +111,9 @@ bool loader_patterns(Loader *l, const LoaderPlace *at, const char *key, PatternK
 void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList names);          /* the list `key` of at->map */
 void loader_when(Loader *l, const LoaderPlace *at, const char *what);                         /* load_when.c: the names in a hook's `when` */
 
+/* The list `rules` of harness.md or of a bundle; accepts GONE. */
+void loader_rule_rows(Loader *l, const LoaderPlace *at, Value rules);
+
 /* For --lenient: `before` is an earlier copy of *l->docs.problems; turns errors reported since then into warnings. True
  * if there were any and they were downgraded. Never for hooks and settings. */
 bool loader_forgive(Loader *l, const Problems *before);
@@ -138,9 +142,12 @@ bool loader_schema_keys(Loader *l, const LoaderPlace *at, Value items, Value pro
  * formats share. False: reported. */
 bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t);
 bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t);  /* fails if a parameter is also injected */
+/* Reads `kind`, when the kind and the parameters of the tool are known. False: reported. */
+bool loader_kind(Loader *l, const LoaderPlace *at, ToolDef *t);
 bool loader_retry(Loader *l, const LoaderPlace *at, Value map);   /* the key `retry` of at->map; accepts GONE */
 #define LOADER_GOVERNANCE_FIELDS \
     { KEY(tool, safety), .flags = FIELD_IGNORED }, { KEY(tool, retry), .flags = FIELD_IGNORED }, \
     { KEY(tool, idempotency), .flags = FIELD_IGNORED }, { KEY(tool, injected), .flags = FIELD_IGNORED }, \
     { KEY(tool, confirm), .flags = FIELD_IGNORED }, { KEY(tool, aliases), .flags = FIELD_IGNORED }, \
-    { KEY(tool, title), .flags = FIELD_IGNORED }, { KEY(tool, output_schema), .flags = FIELD_IGNORED }
+    { KEY(tool, title), .flags = FIELD_IGNORED }, { KEY(tool, output_schema), .flags = FIELD_IGNORED }, \
+    { KEY(tool, kind), .flags = FIELD_IGNORED }

@@ -207,3 +207,45 @@ bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t) {
     }
     return ok;
 }
+
+/* ---- kind ---- */
+
+/* The argument that says what a call of this kind acts on must be there in every call. */
+static bool check_argument(Loader *l, const LoaderPlace *at, const ToolDef *t, CallKind kind) {
+    Str name = str_from(call_kind_argument(kind));
+    if (name.n == 0 || value_is_gone(t->parameters)) return true;
+    if (kind == CALL_SHELL && t->kind == TOOL_COMMAND) return true;      /* the rendered command */
+    Value *parameter = dict_find_str(value_dict(value_member(t->parameters, "properties")), name);
+    bool text = parameter && str_eq(value_member_text(*parameter, "type"), STR("string"));
+    Value required = value_member(t->parameters, "required");
+    bool always = kind == CALL_SEARCH;
+    for (uint32_t i = 0; value_is_list(required) && i < value_list(required)->n; i++)
+        always |= value_is_string(value_list(required)->at[i]) && str_eq(value_str(value_list(required)->at[i]), name);
+    if (text && always) return true;
+    if (kind == CALL_SEARCH && !parameter) return true;                  /* searches the whole workspace */
+    loader_error(l, at, "kind", "tool \"" STR_FMT "\": kind %s needs a %sparameter \"" STR_FMT "\" of type string, which rules compare",
+                 STR_ARG(t->name), call_kind_name(kind), kind == CALL_SEARCH ? "" : "required ", STR_ARG(name));
+    return false;
+}
+
+bool loader_kind(Loader *l, const LoaderPlace *at, ToolDef *t) {
+    static const Field field = { KEY(tool, kind), .type = FIELD_STRING, .flags = FIELD_NOT_NULL };
+    FieldInput in = loader_input(l, at);
+    Str name = { 0 };
+    size_t n;
+    const Str *known = call_kind_list(&n);
+    if (!field_read_one(&in, &field, &name)) return false;
+    if (!name.at) return true;
+    t->call_kind = call_kind_find(name);
+    if (t->call_kind == CALL_KIND_NONE) {
+        problems_add(l->docs.problems, PROBLEM_ERROR, at->origin.file, document_place(at->document, at->map, STR("kind")),
+                     field_hint(l->docs.arena, name, known, n), "%s: \"" STR_FMT "\" is not a kind of call", field_path(&in, "kind"), STR_ARG(name));
+        return false;
+    }
+    if (t->call_kind == CALL_MCP || t->kind == TOOL_MCP) {
+        loader_error(l, at, "kind", "tool \"" STR_FMT "\": %s", STR_ARG(t->name),
+                     t->kind == TOOL_MCP ? "its kind is mcp: remove the key" : "only tools of MCP servers are of kind mcp");
+        return false;
+    }
+    return check_argument(l, at, t, t->call_kind);
+}

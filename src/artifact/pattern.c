@@ -1,7 +1,8 @@
 #include "artifact/pattern.h"
+#include "base/utf8.h"
 
 /* The length of the class ([a-z], [!a]) at the start of the pattern; 0 if it is not closed. Same rule as
- * policy_name_matches. */
+ * pattern_matches. */
 static size_t class_length(Str pattern) {
     size_t i = 1;
     if (i < pattern.n && (pattern.at[i] == '!' || pattern.at[i] == '^')) i++;
@@ -39,4 +40,58 @@ const char *pattern_problem(PatternKind kind, Str pattern, const char **hint) {
         i += length;
     }
     return NULL;
+}
+
+/* ---- matching ---- */
+
+/* True if the class [abc], [a-z], [!a] or [^a] at the start of `pattern` matches c. *length is 0 if it is a literal
+ * bracket. */
+static bool class_matches(Str pattern, uint32_t c, size_t *length) {
+    size_t i = 1, n;
+    bool negated = i < pattern.n && (pattern.at[i] == '!' || pattern.at[i] == '^'), hit = false;
+    i += negated;
+    for (bool first = true; i < pattern.n; first = false) {
+        if (pattern.at[i] == ']' && !first) return *length = i + 1, hit != negated;
+        uint32_t low = utf8_decode(str_sub(pattern, i, pattern.n), &n), high = low;
+        i += n;
+        if (i + 1 < pattern.n && pattern.at[i] == '-' && pattern.at[i + 1] != ']') {
+            high = utf8_decode(str_sub(pattern, i + 1, pattern.n), &n);
+            i += 1 + n;
+        }
+        hit = hit || (c >= low && c <= high);
+    }
+    return *length = 0, false;
+}
+
+/* Matches one pattern element other than a star against one character of the name. */
+static bool step_matches(Str pattern, Str name, size_t *p_length, size_t *n_length) {
+    uint32_t c = utf8_decode(name, n_length);
+    if (pattern.at[0] == '[') {
+        bool hit = class_matches(pattern, c, p_length);
+        if (*p_length) return hit;
+    }
+    uint32_t wanted = utf8_decode(pattern, p_length);
+    return pattern.at[0] == '?' || wanted == c;
+}
+
+/* Backtracks only to the latest star, so the time is quadratic at worst. */
+bool pattern_matches(Str pattern, Str name) {
+    size_t p = 0, n = 0, star = SIZE_MAX, retry = 0, p_length, n_length;
+    while (n < name.n) {
+        if (p < pattern.n && pattern.at[p] == '*') {
+            star = ++p;
+            retry = n;
+        } else if (p < pattern.n && step_matches(str_sub(pattern, p, pattern.n), str_sub(name, n, name.n), &p_length, &n_length)) {
+            p += p_length;
+            n += n_length;
+        } else if (star != SIZE_MAX) {
+            utf8_decode(str_sub(name, retry, name.n), &n_length);
+            n = retry += n_length;
+            p = star;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.n && pattern.at[p] == '*') p++;
+    return p == pattern.n;
 }

@@ -8,3 +8,5 @@ typedef enum { PATTERN_TOOL, PATTERN_SERVER } PatternKind;
 
 /* Why the pattern cannot match the name of a tool; NULL if it can. *hint says what to write, or is NULL. */
 const char *pattern_problem(PatternKind kind, Str pattern, const char **hint);
+/* Glob over names (`*`, `?`, `[a-z]`, `[!a]`). An unclosed bracket is a literal. */
+bool pattern_matches(Str pattern, Str name);

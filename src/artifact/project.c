@@ -61,6 +61,7 @@ static void hand_over(Loader *l, Project *p) {
     HAND_OVER(tests);
     HAND_OVER(servers);
     HAND_OVER(sources);
+    p->rules = l->rule_rows;
     HAND_OVER(modules);
     HAND_OVER(templates);
     HAND_OVER(schemas);
@@ -100,6 +101,7 @@ void project_free(Project *p) {
     void *owned[] = { p->tools, p->hooks, p->agents, p->bundles, p->prompts, p->resources, p->tests, p->servers, p->sources,
                       p->modules, p->templates, p->schemas, p->grants, p->files, p->loaded_files.at };
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    rule_rows_clear(&p->rules);
     heap_free(p->script_heap);
     heap_free(p->heap);
     if (p->host_heap) heap_free(p->host_heap);
@@ -391,4 +393,10 @@ const char *tool_kind_name(ToolKind kind) {
 #undef X
     };
     return names[kind];
+}
+
+CallKind project_call_kind(const ToolDef *t) {
+    if (t->call_kind) return t->call_kind;
+    if (t->kind == TOOL_MCP) return CALL_MCP;
+    return t->kind == TOOL_BUILTIN || t->kind == TOOL_DELEGATE ? call_kind_of_tool(t->name) : CALL_KIND_NONE;
 }

@@ -3,7 +3,7 @@
  * Values (schemas, settings) are in one frozen heap. Scripts are compiled and loaded; templates and
  * schemas are compiled. Every entry knows its file and line. */
 #pragma once
-#include "artifact/field.h"
+#include "artifact/rule.h"
 #include "schema/schema.h"
 #include "starlark/module.h"
 #include "template/template.h"
@@ -39,6 +39,7 @@ typedef struct ToolDef {
     bool async_required;         /* MCP clients without tasks cannot call it */
     Value safety, retry;         /* may be GONE */
     const Place *safety_places;  /* positions of the keys of `safety`, in its order; NULL if unknown */
+    CallKind call_kind;          /* declared; see project_call_kind */
     Str idempotency;             /* "none", "idempotent", "key"; empty: not declared */
     StrList injected;
     Str agent;                   /* private to this sub-agent; empty: available to all */
@@ -180,6 +181,7 @@ typedef struct Project {
     TestDef *tests;
     ServerDef *servers;
     SourceDef *sources;
+    RuleRows rules;
     size_t n_tools, n_hooks, n_agents, n_bundles, n_prompts, n_resources, n_tests, n_servers, n_sources;
     bool has_space;              /* has a Construct space: built-in tools are enabled unless the settings disable them */
     Grant *grants;               /* what it requests beyond the defaults, sorted */
@@ -240,3 +242,5 @@ const HookDef *project_hook(const Project *p, Str name);
 const AgentDef *project_agent(const Project *p, Str name);
 const AgentDef *project_space_agent(const Project *p);                 /* the first agent of a space, or NULL */
 const char *tool_kind_name(ToolKind kind);
+/* What calls of the tool do: declared, else by its name or implementation. CALL_KIND_NONE: unknown. */
+CallKind project_call_kind(const ToolDef *t);

@@ -261,6 +261,48 @@ static void check_rules(Loader *l, const Names *names) {
     }
 }
 
+/* ---- rules: ---- */
+
+static bool any_matches(Str pattern, const Str *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pattern_matches(pattern, names[i])) return true;
+    return false;
+}
+
+static bool matches_tool(const Loader *l, Str pattern) {
+    size_t n;
+    const Str *known = call_kind_tools(&n);
+    if (any_matches(pattern, known, n)) return true;
+    for (size_t i = 0; i < l->tools.n; i++)
+        if (pattern_matches(pattern, l->tools.at[i].name) || any_matches(pattern, l->tools.at[i].aliases.at, l->tools.at[i].aliases.n)) return true;
+    for (size_t i = 0; i < l->unread.n; i++)
+        if (l->unread.at[i].kind == REFERENCE_TOOL && pattern_matches(pattern, l->unread.at[i].name)) return true;
+    return str_starts(pattern, STR("mcp:")) || str_starts(pattern, STR("mcp__")) || str_starts(pattern, STR("resource:"))
+        || pattern_matches(pattern, STR("mcp:server:tool"));
+}
+
+/* Scripts may register tools under any name. */
+static bool has_meta(const Loader *l) {
+    Value meta = l->project->settings.meta;
+    Value enabled = value_is_dict(meta) ? value_member(meta, "enabled") : VALUE_GONE;
+    return value_is_bool(enabled) && value_bool(enabled);
+}
+
+/* A rule about a tool that does not exist holds for nothing, so it stops the load. Other agents have tools of their own. */
+static void check_rule_rows(Loader *l, const Names *names) {
+    for (size_t i = 0; i < l->rule_rows.n; i++) {
+        const RuleDef *r = &l->rule_rows.at[i];
+        if ((r->vendors & ~VENDOR_BIT(VENDOR_HARNESS)) || has_meta(l)) continue;
+        for (size_t k = 0; k < r->tools.n; k++) {
+            if (matches_tool(l, r->tools.at[k])) continue;
+            Str hint = nearest(l, &names->tools, r->tools.at[k], true);
+            problems_add(l->docs.problems, PROBLEM_ERROR, r->file, r->tool_places[k],
+                         hint.n ? hint : STR("a tool that a program registers needs a file in .harness/tools/"),
+                         "rule \"" STR_FMT "\": \"" STR_FMT "\" matches no tool", STR_ARG(r->name), STR_ARG(r->tools.at[k]));
+        }
+    }
+}
+
 /* Servers may be configured elsewhere or later, so only a call of such a tool fails. */
 static void check_server_tools(Loader *l, const Table *servers) {
     for (size_t i = 0; i < l->tools.n; i++) {
@@ -321,6 +363,7 @@ void resolve_project(Loader *l) {
     check_other_names(l);
     check_references(l, &names);
     check_rules(l, &names);
+    check_rule_rows(l, &names);
     check_server_tools(l, &names.servers);
     check_agents(l);
     note_prompt(l);

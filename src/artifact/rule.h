@@ -3,7 +3,7 @@
 #pragma once
 #include "artifact/call_kind.h"
 #include "artifact/field.h"
-#include "base/glob.h"
+typedef struct Glob Glob;                /* base/glob.h */
 
 typedef enum RuleVerdict { RULE_NONE, RULE_ALLOW, RULE_ASK, RULE_DENY } RuleVerdict;       /* in order of strength */
 const char *rule_verdict_name(RuleVerdict v);            /* "none", "allow", "ask", "deny" */

@@ -1,14 +1,14 @@
 #include "policy/policy.h"
 #include <stdlib.h>
+#include "artifact/pattern.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "value/list.h"
 
 /* A pattern or a property, and the text of its rule for messages. */
 typedef struct { Str word, rule; } PolicyRule;
-typedef struct { PolicyRule *at; size_t n; } RuleList;
+typedef struct { PolicyRule *at; size_t n; } PolicyRules;
 
-struct Policy { Arena arena; bool allow_only; RuleList allow, deny, never, confirm; };
+struct Policy { Arena arena; bool allow_only; PolicyRules allow, deny, never, confirm; };
 
 /* ---- reading ---- */
 
@@ -18,7 +18,7 @@ static Value field(Value dict, const char *key) {
 }
 
 /* The loader has checked the types. Fail anyway if the value is not a list: it must not count as an empty one. */
-static bool read_rules(Policy *p, Value section, const char *name, const char *key, RuleList *out, Error *err) {
+static bool read_rules(Policy *p, Value section, const char *name, const char *key, PolicyRules *out, Error *err) {
     Value list = field(section, key);
     if (value_is_gone(list)) return true;
     if (!value_is_list(list)) return error_set(err, ERR_CONFIG, "%s.%s: expected list, got %s", name, key, field_type_name(list));
@@ -94,19 +94,19 @@ bool policy_tool_blocked(const Str *patterns, size_t n, const ToolDef *def) {
     return false;
 }
 
-static bool listed(const RuleList *list, const ToolDef *def) {
+static bool listed(const PolicyRules *list, const ToolDef *def) {
     for (size_t i = 0; i < list->n; i++)
         if (names_match(list->at[i].word, def)) return true;
     return false;
 }
 
-static Str property_rule(const RuleList *list, const Safety *s) {
+static Str property_rule(const PolicyRules *list, const Safety *s) {
     for (size_t i = 0; s && i < list->n; i++)
         if (safety_has(s, list->at[i].word)) return list->at[i].rule;
     return STR("");
 }
 
-static PolicyDecision deny(PolicyReason reason, Str rule) { return (PolicyDecision){ POLICY_DENY, reason, rule }; }
+static PolicyDecision deny(PolicyReason reason, Str rule) { return (PolicyDecision){ .verdict = POLICY_DENY, .reason = reason, .rule = rule }; }
 
 static PolicyDecision decide_by_name(const Policy *p, const ToolDef *def) {
     for (size_t i = 0; i < p->deny.n; i++)
@@ -125,8 +125,10 @@ PolicyDecision policy_decide(const Policy *p, const ToolDef *def, const Safety *
     if (never.n) return deny(POLICY_BY_RULE, never);
     Str ask = def->confirm ? STR("confirm: true")
             : safety && safety->requires_confirmation ? STR("safety.requires_confirmation")
-            : property_rule(&p->confirm, safety);
-    return (PolicyDecision){ ask.n ? POLICY_ASK : POLICY_ALLOW, POLICY_BY_RULE, ask };
+            : STR("");
+    bool by_limit = ask.n == 0;
+    if (by_limit) ask = property_rule(&p->confirm, safety);
+    return (PolicyDecision){ ask.n ? POLICY_ASK : POLICY_ALLOW, POLICY_BY_RULE, ask, .answerable = by_limit && ask.n };
 }
 
 bool policy_explain(const PolicyDecision *d, Str tool, Error *err) {
@@ -141,56 +143,4 @@ bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *sa
     return safety->read_only && policy_decide(p, def, safety, false).verdict != POLICY_ASK;
 }
 
-/* ---- globs ---- */
-
-/* True if the class [abc], [a-z], [!a] or [^a] at the start of `pattern` matches c. *length is 0 if it is a literal
- * bracket. */
-static bool class_matches(Str pattern, uint32_t c, size_t *length) {
-    size_t i = 1, n;
-    bool negated = i < pattern.n && (pattern.at[i] == '!' || pattern.at[i] == '^'), hit = false;
-    i += negated;
-    for (bool first = true; i < pattern.n; first = false) {
-        if (pattern.at[i] == ']' && !first) return *length = i + 1, hit != negated;
-        uint32_t low = utf8_decode(str_sub(pattern, i, pattern.n), &n), high = low;
-        i += n;
-        if (i + 1 < pattern.n && pattern.at[i] == '-' && pattern.at[i + 1] != ']') {
-            high = utf8_decode(str_sub(pattern, i + 1, pattern.n), &n);
-            i += 1 + n;
-        }
-        hit = hit || (c >= low && c <= high);
-    }
-    return *length = 0, false;
-}
-
-/* Matches one pattern element other than a star against one character of the name. */
-static bool step_matches(Str pattern, Str name, size_t *p_length, size_t *n_length) {
-    uint32_t c = utf8_decode(name, n_length);
-    if (pattern.at[0] == '[') {
-        bool hit = class_matches(pattern, c, p_length);
-        if (*p_length) return hit;
-    }
-    uint32_t wanted = utf8_decode(pattern, p_length);
-    return pattern.at[0] == '?' || wanted == c;
-}
-
-/* Backtracks only to the latest star, so the time is quadratic at worst. */
-bool policy_name_matches(Str pattern, Str name) {
-    size_t p = 0, n = 0, star = SIZE_MAX, retry = 0, p_length, n_length;
-    while (n < name.n) {
-        if (p < pattern.n && pattern.at[p] == '*') {
-            star = ++p;
-            retry = n;
-        } else if (p < pattern.n && step_matches(str_sub(pattern, p, pattern.n), str_sub(name, n, name.n), &p_length, &n_length)) {
-            p += p_length;
-            n += n_length;
-        } else if (star != SIZE_MAX) {
-            utf8_decode(str_sub(name, retry, name.n), &n_length);
-            n = retry += n_length;
-            p = star;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.n && pattern.at[p] == '*') p++;
-    return p == pattern.n;
-}
+bool policy_name_matches(Str pattern, Str name) { return pattern_matches(pattern, name); }

@@ -14,7 +14,12 @@ typedef enum { POLICY_BY_RULE, POLICY_NOT_LISTED, POLICY_CHANGED } PolicyReason;
 /* `rule` names the rule: "tools_policy.deny: shell_*", "tools_policy.allow", "blockedTools of agent/config.md: bash", "limits.deny: networked",
  * "mcp: changed"; of ASK "limits.confirm: destructive", "confirm: true", "safety.requires_confirmation". Empty for ALLOW. It lives as long as
  * the policy. */
-typedef struct PolicyDecision { PolicyVerdict verdict; PolicyReason reason; Str rule; } PolicyDecision;
+typedef struct PolicyDecision {
+    PolicyVerdict verdict;
+    PolicyReason reason;
+    Str rule;
+    bool answerable;                     /* ASK by limits.confirm: a rule of the project that allows the call answers it */
+} PolicyDecision;
 
 /* Decides whether a tool may be called; no other code does. `safety` NULL: only the rules about names apply. `changed`: the definition differs
  * from the approved one (mcp approve). */

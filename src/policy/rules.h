@@ -16,12 +16,14 @@ typedef struct RulesCall {
     Str tool;                            /* in our vocabulary: "bash", "mcp:SERVER:TOOL" */
     const Str *aliases;                  /* further names of it */
     size_t n_aliases;
+    Str ambiguous;                       /* a name that only rows that deny or ask match; "": none */
     CallKind kind;
     Str command;                         /* CALL_SHELL: the shell text. at == NULL: unknown */
     const RulesPath *paths;              /* file kinds and CALL_SEARCH. None for such a kind: unknown */
     size_t n_paths;
     Str url;                             /* CALL_NET_FETCH. at == NULL: unknown */
     Str root;                            /* absolute: relative patterns apply below it */
+    Str workspace;                       /* absolute: relative patterns apply below it, too; "": none */
     Str cwd;                             /* absolute: relative paths start there; "": root */
     Str home;                            /* absolute: what ~/ means; "": such patterns match nothing */
 } RulesCall;

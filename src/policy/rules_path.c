@@ -1,0 +1,113 @@
+/* Paths of a call against the globs of a rule. Links and .. are resolved first; rows that deny or ask look at every
+ * spelling, rows that allow need all of them. */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/glob.h"
+#include "base/path.h"
+#include "policy/rules_private.h"
+
+enum { LINKS_MAX = 40 };
+
+static Str join(Str folder, Str path, Arena *arena) {
+    if (path.n && path.at[0] == '/') return arena_str(arena, path);
+    return str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(path)));
+}
+
+/* The folder of an absolute path, and its last part. */
+static Str parent(Str path, Str *name) {
+    size_t n = path.n;
+    while (n > 1 && path.at[n - 1] == '/') n--;
+    size_t slash = n;
+    while (slash > 0 && path.at[slash - 1] != '/') slash--;
+    *name = str_sub(path, slash, n);
+    return slash > 1 ? str_sub(path, 0, slash - 1) : STR("/");
+}
+
+/* Resolves the links of the part that exists. The rest, which a call may create, is appended as it is. */
+static Str resolve(Str path, unsigned links, Arena *arena) {
+    char real[PATH_MAX], target[PATH_MAX];
+    Str name;
+    path = arena_str(arena, path);
+    if (path.n >= PATH_MAX || links == 0) return path_normal(arena, path);
+    if (realpath(path.at, real)) return arena_str(arena, str_from(real));
+    if (path.n <= 1) return STR("/");
+    Str folder = resolve(parent(path, &name), links, arena);
+    Str whole = join(folder, name, arena);
+    ssize_t n = readlink(whole.at, target, sizeof target);     /* a link to a file that does not exist yet */
+    if (n > 0) return resolve(join(folder, (Str){ target, (size_t)n }, arena), links - 1, arena);
+    return path_normal(arena, whole);
+}
+
+RulesRoots rules_path_roots(const RulesCall *call, Arena *arena) {
+    RulesRoots r = { .home = call->home.n ? path_normal(arena, call->home) : STR("") };
+    const Str folders[] = { call->root, call->workspace };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (folders[i].n == 0 || (i && str_eq(folders[i], folders[0]))) continue;
+        r.at[r.n++] = path_normal(arena, folders[i]);
+        r.at[r.n++] = resolve(folders[i], LINKS_MAX, arena);
+    }
+    return r;
+}
+
+RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena) {
+    Str whole = join(call->cwd.n ? call->cwd : call->root, path, arena);
+    RulesSpelling s = { path_normal(arena, whole), resolve(whole, LINKS_MAX, arena), STR("") };
+    bool tilde = call->home.n && (str_eq(path, STR("~")) || str_starts(path, STR("~/")));
+    if (tilde) s.tilde = resolve(join(call->home, str_sub(path, 2, path.n), arena), LINKS_MAX, arena);
+    return s;
+}
+
+/* The path below the folder; false if it lies elsewhere. */
+static bool below(Str folder, Str path, Str *out) {
+    if (str_eq(folder, STR("/"))) return *out = str_sub(path, 1, path.n), true;
+    if (!str_starts(path, folder) || (path.n > folder.n && path.at[folder.n] != '/')) return false;
+    return *out = str_sub(path, folder.n + 1, path.n), true;
+}
+
+static Str fold(Str s, Arena *arena) {
+    char *out = arena_alloc(arena, s.n + 1);
+    for (size_t i = 0; i < s.n; i++) out[i] = (char)(s.at[i] >= 'A' && s.at[i] <= 'Z' ? s.at[i] + ('a' - 'A') : s.at[i]);
+    out[s.n] = 0;
+    return (Str){ out, s.n };
+}
+
+/* A pattern that ends in a slash or in two stars is about a folder, so it also matches the folder itself. */
+static bool names_folder(Str pattern) { return str_ends(pattern, STR("/**")) || str_ends(pattern, STR("/")); }
+
+static bool glob_may(const RulePath *p, Str path, Arena *arena) {
+    Str folded = fold(path, arena);
+    if (glob_match(p->glob, path) || glob_match(p->folded, folded)) return true;
+    return names_folder(p->text) && glob_match(p->folded, str_from(arena_fmt(arena, STR_FMT "/x", STR_ARG(folded))));
+}
+
+static bool spelling_may(const RulePath *p, const RulesRoots *roots, Str path, Arena *arena) {
+    Str rest;
+    if (path.n == 0) return false;
+    if (p->absolute) return glob_may(p, str_sub(path, 1, path.n), arena);
+    if (p->home) return roots->home.n && below(roots->home, path, &rest) && glob_may(p, rest, arena);
+    for (size_t i = 0; i < roots->n; i++)
+        if (below(roots->at[i], path, &rest) && glob_may(p, rest, arena)) return true;
+    return str_starts(p->text, STR("**")) && glob_may(p, str_sub(path, 1, path.n), arena);
+}
+
+bool rules_path_may(const RulePath *p, const RulesRoots *roots, const RulesSpelling *s, Arena *arena) {
+    return spelling_may(p, roots, s->lexical, arena) || spelling_may(p, roots, s->real, arena) || spelling_may(p, roots, s->tilde, arena);
+}
+
+/* Of a folder to search: names that no pattern writes out must match below it, at any depth. */
+static bool glob_must(const Glob *g, Str path, bool folder, Arena *arena) {
+    if (!folder) return glob_match(g, path);
+    const char *slash = path.n ? "/" : "";
+    return glob_match(g, str_from(arena_fmt(arena, STR_FMT "%s\1", STR_ARG(path), slash)))
+        && glob_match(g, str_from(arena_fmt(arena, STR_FMT "%s\1/\1", STR_ARG(path), slash)));
+}
+
+bool rules_path_must(const RulePath *p, const RulesRoots *roots, Str path, bool folder, Arena *arena) {
+    Str rest;
+    if (p->absolute) return glob_must(p->glob, str_sub(path, 1, path.n), folder, arena);
+    if (p->home) return roots->home.n && below(roots->home, path, &rest) && glob_must(p->glob, rest, folder, arena);
+    for (size_t i = 0; i < roots->n; i++)
+        if (below(roots->at[i], path, &rest) && glob_must(p->glob, rest, folder, arena)) return true;
+    return false;
+}

@@ -1,0 +1,31 @@
+/* Private to rules_judge(): how a row matches shell commands and paths.
+ *
+ * "may": the row matches, or could, depending on what is unknown; for rows that deny or ask. "must": it matches whatever
+ * the unknown parts are; for rows that allow. */
+#pragma once
+#include "policy/rules.h"
+#include "shell/shell.h"
+
+typedef enum { RULES_NO, RULES_MAYBE /* something is unknown */, RULES_YES } RulesMatch;
+
+/* rules_word.c. `*` in a pattern is any text, `?` any character. */
+bool rules_word_is(Str pattern, Str text);
+bool rules_word_may(Str pattern, Str text, bool glob);      /* `text` has SHELL_UNKNOWN; glob: *, ? and [...] in it are unknown too */
+
+/* rules_shell.c */
+RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, const char **unknown, Arena *arena);
+bool rules_shell_must(const StrList *pattern, const ShellCommand *c);
+/* A command that an allow row need not name: it only starts the next one, unchanged. */
+bool rules_shell_passes(const ShellCommand *c);
+/* A command that no allow row covers, since more happens than its words say: assignments, written files, unknown words. */
+bool rules_shell_hides(const ShellCommand *c);
+
+/* rules_path.c: the spellings of a path, absolute; all of them name the same file. */
+typedef struct RulesSpelling { Str lexical, real, tilde; } RulesSpelling;    /* tilde: "" unless the path starts with ~/ */
+enum { RULES_ROOTS_MAX = 4 };
+typedef struct RulesRoots { Str at[RULES_ROOTS_MAX]; size_t n; Str home; } RulesRoots;      /* of the root and the workspace, both spellings */
+RulesRoots rules_path_roots(const RulesCall *call, Arena *arena);
+RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena);
+bool rules_path_may(const RulePath *p, const RulesRoots *roots, const RulesSpelling *s, Arena *arena);
+/* folder: all that lies below the path must match, too. */
+bool rules_path_must(const RulePath *p, const RulesRoots *roots, Str spelling, bool folder, Arena *arena);

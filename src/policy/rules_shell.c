@@ -1,0 +1,222 @@
+/* `shell:` of a rule against the simple commands of a shell text. The first word of the pattern is the program; words that
+ * begin with - may be anywhere; the others must occur in this order among the words that are no options. */
+#include "base/vec.h"
+#include "policy/rules_private.h"
+
+enum { AMBIGUOUS_MAX = 8 };             /* unknown words that are tried in every role; more of them match */
+
+static bool is_option(Str s) { return s.n > 1 && s.at[0] == '-'; }
+static bool has_unknown(Str s) { return s.n && memchr(s.at, SHELL_UNKNOWN, s.n); }
+static bool starts_unknown(const ShellWord *w) { return w->text.n && w->text.at[0] == SHELL_UNKNOWN; }
+/* May be any number of words. A file name pattern is not: its words are names of files. */
+static bool is_free(const ShellWord *w) { return w->splits && has_unknown(w->text); }
+
+/* ---- options ---- */
+
+static bool is_bundle(Str s) { return s.n > 1 && s.at[0] == '-' && s.at[1] != '-'; }
+
+/* The name of a long option, without =value. */
+static Str option_name(Str s) {
+    ptrdiff_t equals = str_starts(s, STR("--")) ? str_find_char(s, '=') : -1;
+    return equals > 0 ? str_sub(s, 0, (size_t)equals) : s;
+}
+
+/* GNU programs and git accept a part of an option's name. */
+static bool abbreviates(Str word, Str pattern) {
+    size_t n = 0;
+    while (n < pattern.n && pattern.at[n] != '*' && pattern.at[n] != '?' && pattern.at[n] != '=') n++;
+    return word.n > 2 && str_starts(pattern, STR("--")) && str_starts(word, STR("--")) && str_starts(str_sub(pattern, 0, n), word);
+}
+
+static bool has_letter(const ShellCommand *c, char letter) {
+    for (size_t i = 1; i < c->words_n; i++) {
+        Str s = c->words[i].text;
+        if (is_bundle(s) && (memchr(s.at + 1, letter, s.n - 1) || has_unknown(s))) return true;
+    }
+    return false;
+}
+
+static bool has_letters(const ShellCommand *c, Str letters) {
+    for (size_t i = 0; i < letters.n; i++)
+        if (letters.at[i] == '*' || letters.at[i] == '?' || !has_letter(c, letters.at[i])) return false;
+    return letters.n > 0;
+}
+
+static bool option_may(Str pattern, const ShellWord *w) {
+    if (!is_option(w->text)) return false;
+    Str name = option_name(w->text);
+    return rules_word_may(pattern, w->text, w->pattern) || rules_word_may(pattern, name, w->pattern) || abbreviates(name, pattern);
+}
+
+/* An option of the pattern is among the words, as far as they begin with -. */
+static bool has_option(Str pattern, const ShellCommand *c) {
+    for (size_t i = 1; i < c->words_n; i++)
+        if (option_may(pattern, &c->words[i])) return true;
+    return is_bundle(pattern) && has_letters(c, str_sub(pattern, 1, pattern.n));
+}
+
+/* ---- plain words ---- */
+
+/* The word, or the value that an option has in the same word: --data=@x, -d@x. */
+static bool plain_may(Str pattern, const ShellWord *w, bool options) {
+    Str s = w->text;
+    if (!options || !is_option(s)) return rules_word_may(pattern, s, w->pattern);
+    if (!is_bundle(s)) {
+        Str name = option_name(s);
+        return name.n < s.n && rules_word_may(pattern, str_sub(s, name.n + 1, s.n), w->pattern);
+    }
+    for (size_t k = 2; k < s.n; k++)
+        if (rules_word_may(pattern, str_sub(s, k, s.n), w->pattern)) return true;
+    return false;
+}
+
+/* Do the plain words of the pattern occur in order, without the command's words in `used`? */
+static bool plain_in_order(const StrList *pattern, const ShellCommand *c, const uint32_t *used, size_t n_used) {
+    size_t p = 1;
+    bool options = true;
+    for (size_t i = 1; i < c->words_n; i++) {
+        while (p < pattern->n && is_option(pattern->at[p])) p++;
+        if (p == pattern->n) return true;
+        bool taken = false;
+        for (size_t k = 0; k < n_used; k++) taken |= used[k] == i;
+        if (!taken && plain_may(pattern->at[p], &c->words[i], options)) p++;
+        options &= !shell_word_is(&c->words[i], "--");
+    }
+    while (p < pattern->n && is_option(pattern->at[p])) p++;
+    return p == pattern->n;
+}
+
+/* `missing` options of the pattern are not among the words: unknown words must stand for them. */
+static bool unknown_in_roles(const StrList *pattern, const ShellCommand *c, size_t missing) {
+    uint32_t all[AMBIGUOUS_MAX], used[AMBIGUOUS_MAX];
+    size_t n = 0;
+    for (size_t i = 1; i < c->words_n; i++) {
+        if (!starts_unknown(&c->words[i])) continue;
+        if (n == AMBIGUOUS_MAX) return true;
+        all[n++] = (uint32_t)i;
+    }
+    for (unsigned set = 0; set < 1u << n; set++) {
+        size_t n_used = 0;
+        for (size_t k = 0; k < n; k++)
+            if (set >> k & 1) used[n_used++] = all[k];
+        if (n_used == missing && plain_in_order(pattern, c, used, n_used)) return true;
+    }
+    return false;
+}
+
+/* ---- one command ---- */
+
+static bool program_may(Str pattern, const ShellCommand *c) {
+    if (c->program.n) return rules_word_is(pattern, c->program);
+    Str s = c->words[0].text;
+    const char *slash = s.n ? memrchr(s.at, '/', s.n) : NULL;
+    return rules_word_may(pattern, slash ? str_sub(s, (size_t)(slash - s.at) + 1, s.n) : s, c->words[0].pattern);
+}
+
+static bool any_unknown(const ShellCommand *c) {
+    for (size_t i = 0; i < c->words_n; i++)
+        if (!c->words[i].exact && (has_unknown(c->words[i].text) || c->words[i].pattern)) return true;
+    return false;
+}
+
+static RulesMatch command_may(const StrList *pattern, const ShellCommand *c) {
+    if (c->words_n == 0) return RULES_NO;
+    if (!c->exact && c->program.n) return RULES_MAYBE;         /* an unknown word before it: another command may run */
+    if (!program_may(pattern->at[0], c)) return RULES_NO;
+    bool more = false;
+    for (size_t i = 0; i < c->words_n; i++) more |= is_free(&c->words[i]);
+    size_t missing = 0;
+    for (size_t p = 1; p < pattern->n; p++) missing += is_option(pattern->at[p]) && !has_option(pattern->at[p], c);
+    bool match = missing ? unknown_in_roles(pattern, c, missing) : plain_in_order(pattern, c, NULL, 0);
+    if (!match) return more ? RULES_MAYBE : RULES_NO;
+    return missing || any_unknown(c) ? RULES_MAYBE : RULES_YES;
+}
+
+/* ---- rows that deny or ask ---- */
+
+static const char *unknown_command(const ShellCommand *c, Arena *arena) {
+    if (!c->program.n) return "a command word is unknown before it runs";
+    return arena_fmt(arena, "a word of " STR_FMT " is unknown before it runs", STR_ARG(str_sub(c->program, 0, 64)));
+}
+
+RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, const char **unknown, Arena *arena) {
+    RulesMatch found = RULES_NO;
+    for (size_t i = 0; i < list->n; i++) {
+        const ShellCommand *c = &list->at[i];
+        RulesMatch match = command_may(pattern, c);
+        if (match == RULES_YES) return RULES_YES;
+        if (found == RULES_MAYBE) continue;
+        if (match == RULES_MAYBE) *unknown = unknown_command(c, arena);
+        else if (c->runs == SHELL_RUNS_UNKNOWN)
+            *unknown = arena_fmt(arena, "what " STR_FMT " reads and runs is unknown", STR_ARG(str_sub(c->program, 0, 64)));
+        else continue;
+        found = RULES_MAYBE;
+    }
+    if (found == RULES_NO && list->problem) {
+        *unknown = arena_fmt(arena, "the command cannot be read with certainty: %s", list->problem);
+        found = RULES_MAYBE;
+    }
+    return found;
+}
+
+/* ---- rows that allow ---- */
+
+/* The option is one of the words, before any --. */
+static bool option_must(Str pattern, const ShellCommand *c) {
+    for (size_t i = 1; i < c->words_n && !shell_word_is(&c->words[i], "--"); i++) {
+        Str s = c->words[i].text;
+        if (is_option(s) && (rules_word_is(pattern, s) || rules_word_is(pattern, option_name(s)))) return true;
+        if (pattern.n == 2 && is_bundle(s) && memchr(s.at + 1, pattern.at[1], s.n - 1)) return true;
+    }
+    return false;
+}
+
+static bool named_option(const StrList *pattern, Str word) {
+    for (size_t p = 1; p < pattern->n; p++)
+        if (is_option(pattern->at[p]) && (rules_word_is(pattern->at[p], word) || rules_word_is(pattern->at[p], option_name(word)))) return true;
+    return false;
+}
+
+/* The plain words come first, directly after the program; only options of the pattern may stand between them. */
+bool rules_shell_must(const StrList *pattern, const ShellCommand *c) {
+    if (!c->exact || !c->program.n || !rules_word_is(pattern->at[0], c->program)) return false;
+    size_t p = 1;
+    for (size_t i = 1;; i++) {
+        while (p < pattern->n && is_option(pattern->at[p])) p++;
+        if (p == pattern->n) break;
+        if (i >= c->words_n || !c->words[i].exact) return false;
+        if (is_option(c->words[i].text) && named_option(pattern, c->words[i].text)) continue;
+        if (!rules_word_is(pattern->at[p], c->words[i].text)) return false;
+        p++;
+    }
+    for (p = 1; p < pattern->n; p++)
+        if (is_option(pattern->at[p]) && !option_must(pattern->at[p], c)) return false;
+    return true;
+}
+
+bool rules_shell_passes(const ShellCommand *c) {
+    static const Str starters[] = { { "command", 7 }, { "builtin", 7 }, { "nohup", 5 }, { "nice", 4 }, { "time", 4 }, { "timeout", 7 }, { "setsid", 6 },
+                                    { "chronic", 7 }, { "env", 3 } };
+    static const Str shells[] = { { "sh", 2 }, { "bash", 4 }, { "dash", 4 }, { "zsh", 3 } };
+    if (c->words_n < 2) return false;
+    if (str_among(c->program, shells, sizeof shells / sizeof *shells)) return c->runs == SHELL_RUNS_TEXT && shell_word_is(&c->words[1], "-c");
+    Str first = c->words[1].text;
+    return c->wrapper && str_among(c->program, starters, sizeof starters / sizeof *starters) && !is_option(first) && str_find_char(first, '=') < 0;
+}
+
+static bool writes_file(const ShellRedirect *r) {
+    static const char *const streams[] = { "/dev/null", "/dev/stdout", "/dev/stderr" };
+    if (r->kind != SHELL_WRITE && r->kind != SHELL_APPEND && r->kind != SHELL_READ_WRITE) return false;
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+        if (shell_word_is(&r->target, streams[i])) return false;
+    return true;
+}
+
+bool rules_shell_hides(const ShellCommand *c) {
+    if (c->assigns_n || !c->exact || c->runs == SHELL_RUNS_UNKNOWN) return true;
+    for (size_t i = 0; i < c->redirects_n; i++)
+        if (writes_file(&c->redirects[i])) return true;
+    for (size_t i = 0; i < c->words_n; i++)
+        if (has_unknown(c->words[i].text) || c->words[i].process) return true;
+    return false;
+}

@@ -1,0 +1,66 @@
+/* Patterns over words: `*` and `?`. A word may have parts that are unknown before the command runs. */
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "policy/rules_private.h"
+
+enum { UNKNOWN_WORD_MAX = 4096 };       /* longer words with unknown parts match every pattern */
+
+bool rules_word_is(Str pattern, Str text) {
+    size_t p = 0, t = 0, star = SIZE_MAX, mark = 0, n;
+    while (t < text.n) {
+        utf8_decode(str_sub(text, t, text.n), &n);
+        if (p < pattern.n && pattern.at[p] == '*') {
+            star = p++;
+            mark = t;
+        } else if (p < pattern.n && pattern.at[p] == '?') {
+            p++;
+            t += n;
+        } else if (p < pattern.n && pattern.at[p] == text.at[t]) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++mark;
+        } else return false;
+    }
+    while (p < pattern.n && pattern.at[p] == '*') p++;
+    return p == pattern.n;
+}
+
+/* True if the byte of the word stands for any text. A class [...] is taken as any text followed by its own bytes. */
+static bool is_open(char c, bool glob) { return c == SHELL_UNKNOWN || (glob && (c == '*' || c == '?' || c == '[')); }
+
+/* Do the two patterns have a text in common? row[p]: the first p elements of the pattern can match the word so far. */
+bool rules_word_may(Str pattern, Str text, bool glob) {
+    bool open = false;
+    for (size_t i = 0; i < text.n && !open; i++) open = is_open(text.at[i], glob);
+    if (!open) return rules_word_is(pattern, text);
+    if (text.n > UNKNOWN_WORD_MAX) return true;
+    bool *row = mem_zero(pattern.n + 1, sizeof *row);
+    row[0] = true;
+    for (size_t p = 0; p < pattern.n && pattern.at[p] == '*'; p++) row[p + 1] = true;
+    bool class = false;
+    for (size_t t = 0; t < text.n; t++) {
+        char c = text.at[t];
+        if (class) {                     /* inside [...]: already covered by the open part */
+            class = c != ']';
+            continue;
+        }
+        if (is_open(c, glob)) {
+            class = glob && c == '[' && str_find_char(str_sub(text, t + 1, text.n), ']') >= 0;
+            for (size_t p = 0; p < pattern.n; p++) row[p + 1] |= row[p];
+            continue;
+        }
+        bool diagonal = row[0];
+        row[0] = false;
+        for (size_t p = 0; p < pattern.n; p++) {
+            bool above = row[p + 1], star = pattern.at[p] == '*';
+            row[p + 1] = star ? above || row[p] : diagonal && (pattern.at[p] == '?' || pattern.at[p] == c);
+            diagonal = above;
+        }
+    }
+    bool match = row[pattern.n];
+    free(row);
+    return match;
+}
