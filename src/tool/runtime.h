@@ -8,6 +8,7 @@
 #include "policy/limits.h"
 #include "policy/policy.h"
 #include "policy/redact.h"
+#include "policy/rules.h"
 #include "policy/trust.h"
 #include "sandbox/mark.h"
 #include "store/store.h"

@@ -147,11 +147,11 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over th
 
 /* resolve.c: true if its condition is met in this turn */
 
-/* confirm.c: a question to the user about a call. `why` is the rule that requires it. may_tool, may_keep: whether the
+/* confirm.c: a question to the user about a call. `why` says what requires it, `rule` is its name in events. may_tool, may_keep: whether the
  * answers "this tool" and "always" are offered. */
 typedef struct RunQuestion {
     EventPlace place;
-    Str call_id, tool, args_json, why, shown;
+    Str call_id, tool, args_json, why, rule, shown;
     const Person *person;
     int64_t *waited_ns;
     bool may_tool, may_keep;

@@ -30,6 +30,7 @@ static bool emit_asked(const Asked *a, Error *err) {
     event_data_str(&data, "id", a->q->call_id);
     event_data_str(&data, "name", a->q->tool);
     event_data_str(&data, "reason", a->q->why);
+    if (!str_eq(a->q->rule, a->q->why)) event_data_str(&data, "rule", a->q->rule);
     if (a->out->approval.n) event_data_str(&data, "approval", buf_str(&a->out->approval));
     event_data_end(&data);
     bool ok = event_emit(a->r->events, a->q->place, EVENT_APPROVAL_ASKED, buf_str(&data), err);
@@ -136,7 +137,7 @@ static bool put_question(Asked *a, Error *err) {
     buf_add(&why, a->q->why);
     if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
     StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
-                        .why = buf_str(&why), .rule = buf_str(&why) };
+                        .why = buf_str(&why), .rule = str_eq(a->q->rule, a->q->why) ? buf_str(&why) : a->q->rule };
     bool ok = store_approval_ask(a->r->store, &q, &a->out->approval, err);
     buf_clear(&id);
     buf_clear(&hash);
@@ -307,17 +308,15 @@ static Str shown(Pipe *p) {
     return buf_str(&p->kept.seen.shown);
 }
 
-/* Why confirmation is needed: a policy rule, or the tool's inspection of the arguments. Empty: not needed. */
-static Str reason_to_ask(const Pipe *p) { return p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why); }
-
 /* "This tool" is not offered if one call of the tool can do anything; "always" is not offered if the same arguments can have another effect later. */
 static bool may_tool(const ToolEntry *e) { return !e->safety.destructive && !str_eq(e->def.name, STR("bash")); }
 static bool may_keep(const ToolEntry *e) { return !e->safety.destructive && !e->safety.process; }
 
 /* False with p->rewritten: the user gave other arguments, and the call starts again with them. */
-static bool confirm_args(Pipe *p, Str why, Str args, Error *err) {
+static bool confirm_args(Pipe *p, PipeAsk ask, Str args, Error *err) {
     const ToolEntry *e = p->f.entry;
-    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, why, shown(p), pipe_person(p), &p->waited_ns, may_tool(e), may_keep(e) };
+    RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, ask.why, ask.rule, shown(p), pipe_person(p), &p->waited_ns, may_tool(e),
+        may_keep(e) };
     RunAnswer answer = { 0 };
     bool ok = run_confirm(p->f.run, &question, p->f.cancel, &answer, err);
     if (ok && answer.args.n) {
@@ -341,19 +340,19 @@ bool pipe_confirm(Pipe *p) {
     p->kept.seen.why[0] = 0;
     buf_reset(&p->kept.seen.shown);
     buf_reset(&p->kept.seen.path);
-    p->kept.seen.asked = p->policy.verdict == POLICY_ASK;
+    p->kept.seen.asked = pipe_reason_to_ask(p).why.n > 0;
     if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
         return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
-    Str why = reason_to_ask(p);
-    if (why.n == 0) return true;
+    PipeAsk ask = pipe_reason_to_ask(p);
+    if (ask.why.n == 0) return true;
     Buf args = { 0 };
     pipe_args_exact(p, &args);
     bool ok = p->kept.agreed_args.n && str_eq(buf_str(&args), buf_str(&p->kept.agreed_args));       /* a retry with the confirmed arguments */
     if (ok) pipe_trace(p, STEP_CONFIRM, "agreed: earlier attempt");
-    else ok = confirm_args(p, why, buf_str(&args), &err);
+    else ok = confirm_args(p, ask, buf_str(&args), &err);
     buf_clear(&args);
     if (ok || p->rewritten) return ok;
     if (err.kind != ERR_POLICY) return pipe_broken(p, &err);
-    return pipe_refuse(p, STEP_CONFIRM, why, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
+    return pipe_refuse(p, STEP_CONFIRM, ask.rule, REPAIR_REFUSED, "%s%s%s%s", err.msg, err.hint[0] ? " (" : "",
                        err.hint, err.hint[0] ? ")" : "");
 }

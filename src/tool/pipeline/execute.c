@@ -142,7 +142,8 @@ static bool write_executing(Pipe *p) {
     pipe_event_start(p);
     event_data_raw(&p->kept.data, "args", pipe_args_json(p));
     event_data_str(&p->kept.data, "verdict", p->asked ? STR("approved") : STR("allowed"));
-    if (p->asked) event_data_str(&p->kept.data, "rule", p->policy.verdict == POLICY_ASK ? p->policy.rule : str_from(p->kept.seen.why));
+    if (p->asked) event_data_str(&p->kept.data, "rule", pipe_reason_to_ask(p).rule);
+    else if (p->rules.verdict == RULE_ALLOW) event_data_str(&p->kept.data, "rule", p->rules.rule->name);
     event_data_str(&p->kept.data, "idempotency_key", p->f.idempotency_key);
     event_data_bool(&p->kept.data, "repeatable", tool_may_resume(p->f.entry));
     if (!pipe_event_end(p, EVENT_TOOL_EXECUTING)) return false;

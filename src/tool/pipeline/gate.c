@@ -82,14 +82,14 @@ bool pipe_policy(Pipe *p) {
         policy_explain(&p->policy, e->def.name, &err);
         return pipe_refuse(p, STEP_POLICY, p->policy.rule, p->policy.reason == POLICY_CHANGED ? REPAIR_NEVER : REPAIR_REFUSED, "%s", err.msg);
     }
-    if (!confine_call(p)) return false;
+    if (!confine_call(p) || !pipe_rules(p)) return false;
     pipe_trace(p, STEP_POLICY, "allowed");
     return true;
 }
 
 /* ---- tool.pre ---- */
 
-/* {id, name, arguments, args, agent, depth, safety}. */
+/* {id, name, kind, arguments, args, agent, depth, safety}. */
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
     Dict *d = dict_new(h, 8, err);
@@ -102,6 +102,7 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     }
     *out = value_from_object(d);
     return d && !value_is_gone(safety) && dict_put_text(h, d, "id", p->f.call_id, err) && dict_put_text(h, d, "name", p->f.entry->def.name, err) &&
+           dict_put_text(h, d, "kind", str_from(call_kind_name(project_call_kind(&p->f.entry->def))), err) &&
            dict_put_text(h, d, "arguments", text, err) && dict_put_str(h, d, STR("args"), p->f.args, err) &&
            dict_put_text(h, d, "agent", p->f.call->agent, err) && dict_put_str(h, d, STR("depth"), value_from_small(p->f.call->depth), err) &&
            dict_put_str(h, d, STR("safety"), safety, err);
@@ -149,7 +150,7 @@ bool pipe_before(Pipe *p) {
         Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
         return pipe_refuse(p, STEP_PRE, out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }
-    if (out.modified && !take_modified(p, out.payload)) return false;
+    if (out.modified && (!take_modified(p, out.payload) || !pipe_rules(p))) return false;
     pipe_trace(p, STEP_PRE, "%s", out.modified ? "arguments changed" : "allowed");
     return true;
 }

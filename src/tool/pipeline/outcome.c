@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "value/json.h"
 
-/* {call_id, name, args, content, result, is_error, elapsed_ms, agent, depth}. */
+/* {call_id, name, kind, args, content, result, is_error, elapsed_ms, agent, depth}. */
 static bool make_payload(Pipe *p, Value *out, Error *err) {
     Heap *h = p->f.heap;
     Result *r = p->out;
@@ -14,6 +14,7 @@ static bool make_payload(Pipe *p, Value *out, Error *err) {
     Dict *d = dict_new(h, 16, err);
     *out = value_from_object(d);
     return d && dict_put_text(h, d, "call_id", p->f.call_id, err) && dict_put_text(h, d, "name", r->name, err) &&
+           dict_put_text(h, d, "kind", str_from(call_kind_name(project_call_kind(&p->f.entry->def))), err) &&
            dict_put_str(h, d, STR("args"), p->keep, err) && dict_put_text(h, d, "content", buf_str(&p->kept.data), err) &&
            dict_put_str(h, d, STR("result"), r->value, err) && dict_put_str(h, d, STR("is_error"), value_from_bool(r->is_error), err) &&
            dict_put_str(h, d, STR("elapsed_ms"), value_from_float((double)p->worked_ns / 1e6), err) &&

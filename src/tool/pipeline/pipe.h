@@ -26,6 +26,8 @@ struct Pipe {
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
     RunLane *inner;                      /* for agents it waits for; NULL: none so far */
     PolicyDecision policy;               /* of step 5, for step 7 */
+    RulesVerdict rules;                  /* of step 5, or after the hooks */
+    Str rule_why;                        /* the question of an ask rule; else empty */
     Str given;                           /* arguments that the user gave instead of the caller's; empty: none */
     const char *asked;                   /* source of the answer; NULL: no question was asked */
     Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
@@ -63,6 +65,7 @@ bool pipe_parse(Pipe *p);
 bool pipe_validate(Pipe *p);
 bool pipe_limits(Pipe *p);
 bool pipe_policy(Pipe *p);
+bool pipe_rules(Pipe *p);                                    /* part of policy; again when a hook changed the arguments */
 bool pipe_before(Pipe *p);
 bool pipe_confirm(Pipe *p);
 bool pipe_execute(Pipe *p, bool *again);                     /* again: retry from parse */
@@ -72,6 +75,11 @@ bool pipe_bound(Pipe *p);
 bool pipe_finish(Pipe *p);                                   /* steps 9 to 11 */
 void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed);   /* runs the call of a background task */
 bool pipe_background(Pipe *p);                               /* task.c: continues the call as a task */
+
+/* Why confirmation is needed: a rule, the policy, or the tool's inspection of the arguments. `why` empty: not needed. `rule`
+ * is what events name. */
+typedef struct PipeAsk { Str why, rule; } PipeAsk;
+PipeAsk pipe_reason_to_ask(const Pipe *p);
 
 /* The setting of limits.repair that allows the model to repair a refusal. Without it, and with REPAIR_NEVER, the
  * refusal is fatal. */
