@@ -114,10 +114,11 @@ const Command command_table[] = {
     },
     {
         .name = "hooks", .operands = "",
-        .summary = "list the hooks of the project",
+        .summary = "list the hooks and rules of the project",
         .about = "Lists every hook with its event and its file, in the order in which they run:\n"
                  "by priority, then by file. A hook marked on_error: allow lets a call pass when\n"
-                 "it fails itself. --stats shows what the store has counted over all runs.",
+                 "it fails itself. The rules follow; they decide before the hooks of tool.pre.\n"
+                 "--stats shows what the store has counted over all runs.",
         .example = "harness hooks --json\n"
                    "harness hooks --stats",
         .json = "[{name, kind, event, priority, when, on_error, timeout_ms, file, line}]\n"
@@ -142,17 +143,17 @@ const Command command_table[] = {
     },
     {
         .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
-        .summary = "show one tool, hook or agent in full",
-        .about = "Shows everything about one tool (by its name or an alias), hook or sub-agent,\n"
+        .summary = "show one tool, hook, agent or rule in full",
+        .about = "Shows everything about one tool (by its name or an alias), hook, sub-agent or rule,\n"
                  "with its parameters and its script. Finds those that are private to a\n"
                  "sub-agent too.",
         .example = "harness inspect run_command\n"
                    "harness inspect reviewer --type agent --json",
         .json = "{type, name, ...}\n"
                 "\n"
-                "type is tool, hook or agent; then the fields of the object in `harness tools`,\n"
+                "type is tool, hook, agent or rule; then the fields of the object in `harness tools`,\n"
                 "`hooks` or `agents`, and more: for a tool output_schema, retry, idempotency, injected,\n"
-                "async, confirm, agent, bundle, script, command, argv, env_passthrough, environment, folder,\n"
+                "async, confirm, calls, agent, bundle, script, command, argv, env_passthrough, environment, folder,\n"
                 "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
                 "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
         .flags = command_flags_inspect, .run = command_inspect,
@@ -529,17 +530,19 @@ const Command command_table[] = {
         .summary = "load everything and report all problems",
         .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
                  "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
-                 "hints are marked. Then lists tools, hooks and agents, and counts the built-in\n"
+                 "hints are marked. Then lists tools, hooks, agents and rules, and counts the built-in\n"
                  "tools. Exits 1 when there is an error. Nothing is run, and no server is\n"
                  "contacted. A restriction that is misspelt (a key, a type, a file's name) is an\n"
                  "error here and in every other command.",
         .example = "harness validate --strict\n"
                    "harness validate --json | jq .problems",
         .json = "{ok, problems: [{severity, file, line, column, message, hint}],\n"
-                " tools, hooks, agents}\n"
+                " tools, hooks, agents, rules}\n"
                 "\n"
                 "severity is error, warning or hint; hint may be null. The lists hold the objects of\n"
-                "`harness tools`, `hooks` and `agents`; they are empty when the project is not valid.",
+                "`harness tools`, `hooks` and `agents`; they are empty when the project is not valid. A rule\n"
+                "is {name, decide, otherwise, because, vendors, kinds, tool, shell, paths, host, url, file,\n"
+                "line}; empty lists are no condition.",
         .flags = command_flags_validate, .run = command_validate,
     },
     {

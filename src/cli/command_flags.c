@@ -47,7 +47,7 @@ const Flag command_flags_tools[] = {
 
 const Flag command_flags_inspect[] = {
     LIVE_FLAG,
-    { "--type", NULL, "TYPE", "tool|hook|agent", "if several have the name" },
+    { "--type", NULL, "TYPE", "tool|hook|agent|rule", "if several have the name" },
     { 0 },
 };
 

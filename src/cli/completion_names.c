@@ -73,6 +73,7 @@ int completion_names_print(Cli *cli, const char *kind) {
     if (report_load(cli, false, &p, &problems)) {
         for (size_t i = 0; i < p->n_agents && (names || strcmp(kind, "agents") == 0); i++) add(cli, p->agents[i].name);
         for (size_t i = 0; i < p->n_hooks && names; i++) add(cli, p->hooks[i].name);
+        for (size_t i = 0; i < p->rules.n && names; i++) add(cli, p->rules.at[i].name);
         for (size_t i = 0; i < p->n_servers && strcmp(kind, "servers") == 0; i++) add(cli, p->servers[i].name);
         if (strcmp(kind, "runs") == 0) add_runs(cli, p);
         if (names || strcmp(kind, "tools") == 0) add_tools(cli, p);

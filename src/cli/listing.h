@@ -16,6 +16,11 @@ void listing_hook(Buf *out, const HookDef *h, bool color);
 void listing_agent(Buf *out, const AgentDef *a, bool color);
 void listing_hooks(Buf *out, const Project *p, size_t indent, bool color);
 void listing_agents(Buf *out, const Project *p, size_t indent, bool color);
+/* listing_rules.c */
+void listing_rule(Buf *out, const RuleDef *r, bool color);
+void listing_rules(Buf *out, const Project *p, size_t indent, bool color);
+void listing_json_rule(Buf *out, const RuleDef *r);
+void listing_json_rules(Buf *out, const Project *p);
 
 /* Each writes a list of objects. Tools can fail: a default may have no JSON form. */
 bool listing_json_tools(Buf *out, const Project *p, const Policy *policy, Error *err);

@@ -89,6 +89,7 @@ static bool add_tool_extra(Buf *out, const ToolDef *t, Error *err) {
     add_names(out, "injected", t->injected);
     add_bool(out, "async", t->async);
     add_bool(out, "confirm", t->confirm);
+    add_text_or_null(out, "calls", str_from(call_kind_name(project_call_kind(t))));
     add_text_or_null(out, "agent", t->agent);
     add_text_or_null(out, "bundle", t->bundle ? t->bundle->name : (Str){ 0 });
     add_script(out, "script", t->script);

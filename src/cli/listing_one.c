@@ -137,6 +137,7 @@ void listing_tool(Buf *out, const ToolDef *t, bool full, bool color) {
     add_fact(&facts, "title", t->title);
     if (!full) add_fact(&facts, "description", listing_summary(t->description));
     add_names(&facts, "aliases", t->aliases);
+    add_fact(&facts, "calls", str_from(call_kind_name(project_call_kind(t))));
     add_fact(&facts, "category", t->category);
     add_fact(&facts, "icon", t->icon);
     add_ms(&facts, "timeout", listing_timeout(t));

@@ -59,7 +59,11 @@ int command_hooks(Cli *cli) {
     bool ok = true;
     if (args_has(&cli->args, "--stats")) ok = show_stats(cli, p, &err);
     else if (cli->json) listing_json_hooks(&cli->out, p), buf_add_char(&cli->out, '\n');
-    else listing_hooks(&cli->out, p, 0, cli->color_out);
+    else {
+        listing_hooks(&cli->out, p, 0, cli->color_out);
+        if (p->rules.n) buf_add_fmt(&cli->out, "%srules, decided before the hooks of tool.pre\n", cli->out.n ? "\n" : "");
+        listing_rules(&cli->out, p, 2, cli->color_out);
+    }
     project_free(p);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

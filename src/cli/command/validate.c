@@ -27,12 +27,14 @@ static bool add_json(Buf *out, const Project *p, const Problems *problems, Error
     buf_add_fmt(out, "{\"ok\":%s,\"problems\":[", p ? "true" : "false");
     add_json_problems(out, problems);
     buf_add(out, STR("],\"tools\":"));
-    if (!p) return buf_add(out, STR("[],\"hooks\":[],\"agents\":[]}\n")), true;
+    if (!p) return buf_add(out, STR("[],\"hooks\":[],\"agents\":[],\"rules\":[]}\n")), true;
     if (!listing_json_tools(out, p, NULL, err)) return false;
     buf_add(out, STR(",\"hooks\":"));
     listing_json_hooks(out, p);
     buf_add(out, STR(",\"agents\":"));
     listing_json_agents(out, p);
+    buf_add(out, STR(",\"rules\":"));
+    listing_json_rules(out, p);
     buf_add(out, STR("}\n"));
     return true;
 }
@@ -64,6 +66,7 @@ static void add_summary(Cli *cli, Project *p, const Problems *problems) {
     report_count(out, listing_count_hooks(p), "hook");
     buf_add(out, STR(", "));
     report_count(out, p->n_agents, "agent");
+    if (p->rules.n) buf_add(out, STR(", ")), report_count(out, p->rules.n, "rule");
     if (problems->warnings) buf_add(out, STR(", ")), report_count(out, problems->warnings, "warning");
     buf_add_char(out, '\n');
 }
@@ -150,6 +153,7 @@ int command_validate(Cli *cli) {
             add_section(cli, project, "tools", listing_count_tools(project), list_tools);
             add_section(cli, project, "hooks", listing_count_hooks(project), listing_hooks);
             add_section(cli, project, "agents", project->n_agents, listing_agents);
+            add_section(cli, project, "rules", project->rules.n, listing_rules);
             add_summary(cli, project, &problems);
         } else {
             say_failure(cli, &problems);

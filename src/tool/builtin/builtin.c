@@ -1,6 +1,7 @@
 #include "tool/builtin/builtin.h"
 #include <unistd.h>
 #include "base/mem.h"
+#include "tool/pipeline/pipe.h"
 #include "tool/runtime_private.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -127,8 +128,22 @@ void builtin_start_close(BuiltinStart *s) {
     s->root = -1;
 }
 
+/* Rules about reading hold for every file that a search would show. */
+static bool may_read(const BuiltinStart *s, Str path) {
+    const Pipe *p = s->reads->host->call;
+    Buf whole = { 0 };
+    if (!pipe_rules_read(p)) return true;
+    if (s->prefix.n) buf_add(&whole, s->prefix);
+    else buf_add_fmt(&whole, STR_FMT "/", STR_ARG(s->reads->host->workspace));
+    buf_add(&whole, path);
+    bool may = pipe_rules_may_read(p, buf_str(&whole));
+    buf_clear(&whole);
+    return may;
+}
+
 bool builtin_may_see(void *start, Str path, bool folder) {
     const BuiltinStart *s = start;
+    if (s->reads && !folder && !may_read(s, path)) return false;
     if (!s->careful) return true;
     Buf whole = { 0 };
     JailStat st;

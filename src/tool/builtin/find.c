@@ -87,6 +87,7 @@ static bool run_grep(ToolCallFrame *f, Error *err) {
     GrepResult r = { 0 };
     size_t context = 0;
     bool ok = context_of(f, &context, err) && builtin_start_open(f, &arena, &s, err);
+    s.reads = f;
     GrepInput in = { .root = s.root, .start = s.start, .pattern = builtin_arg_text(f, "pattern", STR("")), .type = builtin_arg_text(f, "type", STR("")),
                      .context = context, .may_see = builtin_may_see, .state = &s };
     ok = ok && grep_files(&in, f->cancel, &arena, &r, err) && give_matches(f, &r, s.prefix, err);

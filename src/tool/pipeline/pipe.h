@@ -81,6 +81,10 @@ bool pipe_background(Pipe *p);                               /* task.c: continue
 typedef struct PipeAsk { Str why, rule; } PipeAsk;
 PipeAsk pipe_reason_to_ask(const Pipe *p);
 
+/* Are there rules about reading files? Would they let the call read this one without a question? Thread-safe. */
+bool pipe_rules_read(const Pipe *p);
+bool pipe_rules_may_read(const Pipe *p, Str absolute);
+
 /* The setting of limits.repair that allows the model to repair a refusal. Without it, and with REPAIR_NEVER, the
  * refusal is fatal. */
 typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;

@@ -32,16 +32,19 @@ static void fill(const Pipe *p, RulesCall *call, RulesPath *path, Buf *command) 
     call->n_paths = 1;
 }
 
-static RulesVerdict judge(Pipe *p, Arena *arena) {
+static RulesCall call_of(const Pipe *p, CallKind kind) {
     const ToolDef *def = &p->f.entry->def;
-    const Project *project = p->f.runtime->project;
+    return (RulesCall){ .vendor = VENDOR_HARNESS, .tool = def->name, .aliases = def->aliases.at, .n_aliases = def->aliases.n, .ambiguous = def->ambiguous,
+                        .kind = kind, .root = p->f.runtime->project->root, .workspace = p->host.workspace, .cwd = p->host.workspace,
+                        .home = str_from(getenv("HOME")) };
+}
+
+static RulesVerdict judge(const Pipe *p, Arena *arena) {
     RulesPath path;
     Buf command = { 0 };
-    RulesCall call = { .vendor = VENDOR_HARNESS, .tool = def->name, .aliases = def->aliases.at, .n_aliases = def->aliases.n, .ambiguous = def->ambiguous,
-                       .kind = project_call_kind(def), .root = project->root, .workspace = p->host.workspace, .cwd = p->host.workspace,
-                       .home = str_from(getenv("HOME")) };
+    RulesCall call = call_of(p, project_call_kind(&p->f.entry->def));
     fill(p, &call, &path, &command);
-    RulesVerdict v = rules_judge(&project->rules, &call, arena);
+    RulesVerdict v = rules_judge(&p->f.runtime->project->rules, &call, arena);
     buf_clear(&command);
     return v;
 }
@@ -70,6 +73,24 @@ bool pipe_rules(Pipe *p) {
     buf_clear(&text);
     arena_clear(&arena);
     return ok;
+}
+
+bool pipe_rules_read(const Pipe *p) {
+    const RuleRows *rules = &p->f.runtime->project->rules;
+    for (size_t i = 0; i < rules->n; i++)
+        if (rules->at[i].path_key && (rules->at[i].kinds & CALL_KIND_BIT(CALL_FILE_READ))) return true;
+    return false;
+}
+
+bool pipe_rules_may_read(const Pipe *p, Str absolute) {
+    Arena arena = { 0 };
+    RulesPath path = { absolute, RULES_READS };
+    RulesCall call = call_of(p, CALL_FILE_READ);
+    call.paths = &path;
+    call.n_paths = 1;
+    bool may = rules_judge(&p->f.runtime->project->rules, &call, &arena).verdict < RULE_ASK;
+    arena_clear(&arena);
+    return may;
 }
 
 PipeAsk pipe_reason_to_ask(const Pipe *p) {
