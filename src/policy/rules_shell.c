@@ -1,5 +1,6 @@
 /* `shell:` of a rule against the simple commands of a shell text. The first word of the pattern is the program; words that
- * begin with - may be anywhere; the others must occur in this order among the words that are no options. */
+ * begin with - may be anywhere; the others must occur in this order among the words that are no options. For rows that deny
+ * or ask, assignments and the targets of redirections count as further words: NAME=value, a file. */
 #include "base/vec.h"
 #include "policy/rules_private.h"
 
@@ -10,6 +11,35 @@ static bool has_unknown(Str s) { return s.n && memchr(s.at, SHELL_UNKNOWN, s.n);
 static bool starts_unknown(const ShellWord *w) { return w->text.n && w->text.at[0] == SHELL_UNKNOWN; }
 /* May be any number of words. A file name pattern is not: its words are names of files. */
 static bool is_free(const ShellWord *w) { return w->splits && has_unknown(w->text); }
+
+/* What a row that denies or asks compares: the words of the command, then those of its assignments and redirections. */
+typedef struct View {
+    const ShellCommand *c;
+    const ShellWord *words;
+    size_t n;
+    bool sure;                          /* only what matches whatever the unknown parts are */
+} View;
+
+/* An unknown part is a byte that only * and ? match. */
+static bool matches(const View *v, Str pattern, Str text, bool glob) {
+    return v->sure ? rules_word_is(pattern, text) : rules_word_may(pattern, text, glob);
+}
+
+static bool names_file(ShellRedirectKind kind) { return kind != SHELL_HEREDOC && kind != SHELL_HERESTRING && kind != SHELL_DUPLICATE; }
+
+static View view_of(const ShellCommand *c, Arena *arena) {
+    ShellWord *words = ARENA_ARRAY(arena, ShellWord, 1 + c->words_n + c->assigns_n + c->redirects_n);
+    size_t n = c->words_n ? c->words_n : 1;                    /* without words: an empty program */
+    if (c->words_n) memcpy(words, c->words, c->words_n * sizeof *words);
+    for (size_t i = 0; i < c->assigns_n; i++) {
+        const ShellAssign *a = &c->assigns[i];
+        words[n] = a->value;
+        words[n++].text = str_from(arena_fmt(arena, STR_FMT "=" STR_FMT, STR_ARG(a->name), STR_ARG(a->value.text)));
+    }
+    for (size_t i = 0; i < c->redirects_n; i++)
+        if (names_file(c->redirects[i].kind)) words[n++] = c->redirects[i].target;
+    return (View){ c, words, n, true };
+}
 
 /* ---- options ---- */
 
@@ -28,70 +58,70 @@ static bool abbreviates(Str word, Str pattern) {
     return word.n > 2 && str_starts(pattern, STR("--")) && str_starts(word, STR("--")) && str_starts(str_sub(pattern, 0, n), word);
 }
 
-static bool has_letter(const ShellCommand *c, char letter) {
-    for (size_t i = 1; i < c->words_n; i++) {
-        Str s = c->words[i].text;
-        if (is_bundle(s) && (memchr(s.at + 1, letter, s.n - 1) || has_unknown(s))) return true;
+static bool has_letter(const View *v, char letter) {
+    for (size_t i = 1; i < v->n; i++) {
+        Str s = v->words[i].text;
+        if (is_bundle(s) && (memchr(s.at + 1, letter, s.n - 1) || (!v->sure && has_unknown(s)))) return true;
     }
     return false;
 }
 
-static bool has_letters(const ShellCommand *c, Str letters) {
+static bool has_letters(const View *v, Str letters) {
     for (size_t i = 0; i < letters.n; i++)
-        if (letters.at[i] == '*' || letters.at[i] == '?' || !has_letter(c, letters.at[i])) return false;
+        if (letters.at[i] == '*' || letters.at[i] == '?' || !has_letter(v, letters.at[i])) return false;
     return letters.n > 0;
 }
 
-static bool option_may(Str pattern, const ShellWord *w) {
+static bool option_may(const View *v, Str pattern, const ShellWord *w) {
     if (!is_option(w->text)) return false;
     Str name = option_name(w->text);
-    return rules_word_may(pattern, w->text, w->pattern) || rules_word_may(pattern, name, w->pattern) || abbreviates(name, pattern);
+    return matches(v, pattern, w->text, w->pattern) || matches(v, pattern, name, w->pattern) || abbreviates(name, pattern);
 }
 
 /* An option of the pattern is among the words, as far as they begin with -. */
-static bool has_option(Str pattern, const ShellCommand *c) {
-    for (size_t i = 1; i < c->words_n; i++)
-        if (option_may(pattern, &c->words[i])) return true;
-    return is_bundle(pattern) && has_letters(c, str_sub(pattern, 1, pattern.n));
+static bool has_option(Str pattern, const View *v) {
+    for (size_t i = 1; i < v->n; i++)
+        if (option_may(v, pattern, &v->words[i])) return true;
+    return is_bundle(pattern) && has_letters(v, str_sub(pattern, 1, pattern.n));
 }
 
 /* ---- plain words ---- */
 
 /* The word, or the value that an option has in the same word: --data=@x, -d@x. */
-static bool plain_may(Str pattern, const ShellWord *w, bool options) {
+static bool plain_may(const View *v, Str pattern, const ShellWord *w, bool options) {
     Str s = w->text;
-    if (!options || !is_option(s)) return rules_word_may(pattern, s, w->pattern);
+    if (!options || !is_option(s)) return matches(v, pattern, s, w->pattern);
     if (!is_bundle(s)) {
         Str name = option_name(s);
-        return name.n < s.n && rules_word_may(pattern, str_sub(s, name.n + 1, s.n), w->pattern);
+        return name.n < s.n && matches(v, pattern, str_sub(s, name.n + 1, s.n), w->pattern);
     }
     for (size_t k = 2; k < s.n; k++)
-        if (rules_word_may(pattern, str_sub(s, k, s.n), w->pattern)) return true;
+        if (matches(v, pattern, str_sub(s, k, s.n), w->pattern)) return true;
     return false;
 }
 
 /* Do the plain words of the pattern occur in order, without the command's words in `used`? */
-static bool plain_in_order(const StrList *pattern, const ShellCommand *c, const uint32_t *used, size_t n_used) {
+static bool plain_in_order(const StrList *pattern, const View *v, const uint32_t *used, size_t n_used) {
     size_t p = 1;
     bool options = true;
-    for (size_t i = 1; i < c->words_n; i++) {
+    for (size_t i = 1; i < v->n; i++) {
         while (p < pattern->n && is_option(pattern->at[p])) p++;
         if (p == pattern->n) return true;
         bool taken = false;
         for (size_t k = 0; k < n_used; k++) taken |= used[k] == i;
-        if (!taken && plain_may(pattern->at[p], &c->words[i], options)) p++;
-        options &= !shell_word_is(&c->words[i], "--");
+        if (!taken && plain_may(v, pattern->at[p], &v->words[i], options)) p++;
+        options &= !shell_word_is(&v->words[i], "--");
     }
     while (p < pattern->n && is_option(pattern->at[p])) p++;
     return p == pattern->n;
 }
 
 /* `missing` options of the pattern are not among the words: unknown words must stand for them. */
-static bool unknown_in_roles(const StrList *pattern, const ShellCommand *c, size_t missing) {
+static bool unknown_in_roles(const StrList *pattern, const View *v, size_t missing) {
     uint32_t all[AMBIGUOUS_MAX], used[AMBIGUOUS_MAX];
     size_t n = 0;
-    for (size_t i = 1; i < c->words_n; i++) {
-        if (!starts_unknown(&c->words[i])) continue;
+    for (size_t i = 1; i < v->n; i++) {
+        if (!starts_unknown(&v->words[i])) continue;
         if (n == AMBIGUOUS_MAX) return true;
         all[n++] = (uint32_t)i;
     }
@@ -99,37 +129,37 @@ static bool unknown_in_roles(const StrList *pattern, const ShellCommand *c, size
         size_t n_used = 0;
         for (size_t k = 0; k < n; k++)
             if (set >> k & 1) used[n_used++] = all[k];
-        if (n_used == missing && plain_in_order(pattern, c, used, n_used)) return true;
+        if (n_used == missing && plain_in_order(pattern, v, used, n_used)) return true;
     }
     return false;
 }
 
 /* ---- one command ---- */
 
-static bool program_may(Str pattern, const ShellCommand *c) {
-    if (c->program.n) return rules_word_is(pattern, c->program);
-    Str s = c->words[0].text;
+static bool program_may(Str pattern, const View *v) {
+    if (v->c->program.n) return rules_word_is(pattern, v->c->program);
+    Str s = v->words[0].text;
     const char *slash = s.n ? memrchr(s.at, '/', s.n) : NULL;
-    return rules_word_may(pattern, slash ? str_sub(s, (size_t)(slash - s.at) + 1, s.n) : s, c->words[0].pattern);
+    return matches(v, pattern, slash ? str_sub(s, (size_t)(slash - s.at) + 1, s.n) : s, v->words[0].pattern);
 }
 
-static bool any_unknown(const ShellCommand *c) {
-    for (size_t i = 0; i < c->words_n; i++)
-        if (!c->words[i].exact && (has_unknown(c->words[i].text) || c->words[i].pattern)) return true;
-    return false;
+static bool view_may(const StrList *pattern, const View *v) {
+    size_t missing = 0;
+    if (!program_may(pattern->at[0], v)) return false;
+    for (size_t p = 1; p < pattern->n; p++) missing += is_option(pattern->at[p]) && !has_option(pattern->at[p], v);
+    if (missing) return !v->sure && unknown_in_roles(pattern, v, missing);
+    return plain_in_order(pattern, v, NULL, 0);
 }
 
-static RulesMatch command_may(const StrList *pattern, const ShellCommand *c) {
-    if (c->words_n == 0) return RULES_NO;
+static RulesMatch command_may(const StrList *pattern, const ShellCommand *c, Arena *arena) {
+    View v = view_of(c, arena);
     if (!c->exact && c->program.n) return RULES_MAYBE;         /* an unknown word before it: another command may run */
-    if (!program_may(pattern->at[0], c)) return RULES_NO;
+    if (view_may(pattern, &v)) return RULES_YES;
+    v.sure = false;
+    if (view_may(pattern, &v)) return RULES_MAYBE;
     bool more = false;
     for (size_t i = 0; i < c->words_n; i++) more |= is_free(&c->words[i]);
-    size_t missing = 0;
-    for (size_t p = 1; p < pattern->n; p++) missing += is_option(pattern->at[p]) && !has_option(pattern->at[p], c);
-    bool match = missing ? unknown_in_roles(pattern, c, missing) : plain_in_order(pattern, c, NULL, 0);
-    if (!match) return more ? RULES_MAYBE : RULES_NO;
-    return missing || any_unknown(c) ? RULES_MAYBE : RULES_YES;
+    return more && program_may(pattern->at[0], &v) ? RULES_MAYBE : RULES_NO;
 }
 
 /* ---- rows that deny or ask ---- */
@@ -143,7 +173,7 @@ RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, co
     RulesMatch found = RULES_NO;
     for (size_t i = 0; i < list->n; i++) {
         const ShellCommand *c = &list->at[i];
-        RulesMatch match = command_may(pattern, c);
+        RulesMatch match = command_may(pattern, c, arena);
         if (match == RULES_YES) return RULES_YES;
         if (found == RULES_MAYBE) continue;
         if (match == RULES_MAYBE) *unknown = unknown_command(c, arena);
