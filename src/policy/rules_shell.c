@@ -54,7 +54,7 @@ static Str option_name(Str s) {
 /* GNU programs and git accept a part of an option's name. */
 static bool abbreviates(Str word, Str pattern) {
     size_t n = 0;
-    while (n < pattern.n && pattern.at[n] != '*' && pattern.at[n] != '?' && pattern.at[n] != '=') n++;
+    while (n < pattern.n && pattern.at[n] != '*' && pattern.at[n] != '?') n++;
     return word.n > 2 && str_starts(pattern, STR("--")) && str_starts(word, STR("--")) && str_starts(str_sub(pattern, 0, n), word);
 }
 
@@ -72,16 +72,25 @@ static bool has_letters(const View *v, Str letters) {
     return letters.n > 0;
 }
 
-static bool option_may(const View *v, Str pattern, const ShellWord *w) {
+static bool name_may(const View *v, Str pattern, Str name, bool glob) { return matches(v, pattern, name, glob) || abbreviates(name, pattern); }
+
+/* The option at word i. A pattern --name=value also matches --name value. */
+static bool option_may(const View *v, Str pattern, size_t i) {
+    const ShellWord *w = &v->words[i];
     if (!is_option(w->text)) return false;
-    Str name = option_name(w->text);
-    return matches(v, pattern, w->text, w->pattern) || matches(v, pattern, name, w->pattern) || abbreviates(name, pattern);
+    Str name = option_name(w->text), wanted = option_name(pattern);
+    if (matches(v, pattern, w->text, w->pattern)) return true;
+    if (wanted.n == pattern.n) return name_may(v, pattern, name, w->pattern);
+    if (!name_may(v, wanted, name, w->pattern)) return false;
+    Str value = str_sub(pattern, wanted.n + 1, pattern.n);
+    if (name.n < w->text.n) return matches(v, value, str_sub(w->text, name.n + 1, w->text.n), w->pattern);
+    return i + 1 < v->n && matches(v, value, v->words[i + 1].text, v->words[i + 1].pattern);
 }
 
 /* An option of the pattern is among the words, as far as they begin with -. */
 static bool has_option(Str pattern, const View *v) {
     for (size_t i = 1; i < v->n; i++)
-        if (option_may(v, pattern, &v->words[i])) return true;
+        if (option_may(v, pattern, i)) return true;
     return is_bundle(pattern) && has_letters(v, str_sub(pattern, 1, pattern.n));
 }
 
