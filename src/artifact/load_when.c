@@ -1,5 +1,5 @@
-/* Finds the tools that a hook's `when` compares with. A guard for a tool that does not exist has no effect, so validate
- * reports it. */
+/* Finds the tools and kinds that a hook's `when` compares with. A guard for a tool that does not exist has no effect, so
+ * validate reports it; one for a kind that does not exist stops the load, because kinds are a closed list. */
 #include "artifact/loader.h"
 #include "starlark/syntax/parser.h"
 
@@ -11,31 +11,43 @@ static bool is_text(const Expr *e, const char *text) {
 
 static bool is_payload(const Expr *e) { return e->kind == EXPR_NAME && str_eq(string_str(e->name.name), STR("payload")); }
 
-/* payload["name"] or payload.get("name") */
-static bool is_tool_name(const Expr *e) {
-    if (e->kind == EXPR_INDEX) return is_payload(e->index.x) && is_text(e->index.index, "name");
+/* payload[KEY] or payload.get(KEY) */
+static bool is_member(const Expr *e, const char *key) {
+    if (e->kind == EXPR_INDEX) return is_payload(e->index.x) && is_text(e->index.index, key);
     if (e->kind != EXPR_CALL || e->call.n == 0 || e->call.fn->kind != EXPR_DOT) return false;
     const Expr *fn = e->call.fn;
-    return is_payload(fn->dot.x) && str_eq(string_str(fn->dot.name), STR("get")) && is_text(e->call.args[0].value, "name");
+    return is_payload(fn->dot.x) && str_eq(string_str(fn->dot.name), STR("get")) && is_text(e->call.args[0].value, key);
 }
 
-static void note(const When *w, const Expr *e) {
+typedef void Note(const When *w, Str text, Place place);
+
+static void note_tool(const When *w, Str text, Place place) { loader_rule(w->l, w->at, w->where, text, place); }
+
+static void note_kind(const When *w, Str text, Place place) {
+    size_t n;
+    const Str *known = call_kind_list(&n);
+    if (text.n == 0 || call_kind_find(text)) return;         /* "": a tool without a kind */
+    problems_add(w->l->docs.problems, PROBLEM_ERROR, w->at->origin.file, place, field_hint(w->l->docs.arena, text, known, n),
+                 STR_FMT ": \"" STR_FMT "\" is not a kind of call", STR_ARG(w->where), STR_ARG(text));
+}
+
+static void note(const When *w, const Expr *e, Note *what) {
     if (e->kind != EXPR_CONST || !value_is_string(e->constant)) return;
     SourcePlace place = source_place(&w->source, e->pos);
-    loader_rule(w->l, w->at, w->where, arena_str(w->l->docs.arena, value_str(e->constant)), (Place){ place.line, place.column });
+    what(w, arena_str(w->l->docs.arena, value_str(e->constant)), (Place){ place.line, place.column });
 }
 
-static void note_all(const When *w, const Expr *e) {
-    for (uint32_t i = 0; (e->kind == EXPR_LIST || e->kind == EXPR_TUPLE) && i < e->list.n; i++) note(w, e->list.at[i]);
+static void note_all(const When *w, const Expr *e, Note *what) {
+    for (uint32_t i = 0; (e->kind == EXPR_LIST || e->kind == EXPR_TUPLE) && i < e->list.n; i++) note(w, e->list.at[i], what);
 }
 
-static void compare(const When *w, const Expr *e) {
+static void compare(const When *w, const Expr *e, const char *key, Note *what) {
     const Expr *x = e->binary.x, *y = e->binary.y;
     if (e->op == TOKEN_EQL || e->op == TOKEN_NEQ) {
-        if (is_tool_name(x)) note(w, y);
-        if (is_tool_name(y)) note(w, x);
-    } else if ((e->op == TOKEN_IN || e->op == TOKEN_NOT_IN) && is_tool_name(x)) {
-        note_all(w, y);
+        if (is_member(x, key)) note(w, y, what);
+        if (is_member(y, key)) note(w, x, what);
+    } else if ((e->op == TOKEN_IN || e->op == TOKEN_NOT_IN) && is_member(x, key)) {
+        note_all(w, y, what);
     }
 }
 
@@ -44,7 +56,8 @@ static void walk(const When *w, const Expr *e) {
     while (e) {
         const Expr *next = NULL;
         if (e->kind == EXPR_BINARY) {
-            compare(w, e);
+            compare(w, e, "name", note_tool);
+            compare(w, e, "kind", note_kind);
             walk(w, e->binary.y);
             next = e->binary.x;
         } else if (e->kind == EXPR_UNARY) {

@@ -88,6 +88,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/tools/read_file.md",
         "---\n"
         "title: Read a file\n"
+        "kind: file.read\n"
         "parameters:\n"
         "  path:\n"
         "    type: string\n"
@@ -125,6 +126,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/tools/write_file.md",
         "---\n"
         "title: Write a file\n"
+        "kind: file.write\n"
         "parameters:\n"
         "  path:\n"
         "    type: string\n"
@@ -148,6 +150,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/tools/list_files.md",
         "---\n"
         "title: List files\n"
+        "kind: search\n"
         "parameters:\n"
         "  path:\n"
         "    type: string\n"
@@ -175,6 +178,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/tools/run_command.md",
         "---\n"
         "title: Run a command\n"
+        "kind: shell\n"
         "parameters:\n"
         "  command:\n"
         "    type: string\n"
@@ -208,7 +212,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/hooks/guard_commands.md",
         "---\n"
         "event: tool.pre\n"
-        "when: payload[\"name\"] == \"run_command\"\n"
+        "when: payload[\"kind\"] == \"shell\"\n"
         "priority: 10\n"
         "script: |\n"
         "  REFUSED = [\n"
@@ -233,7 +237,7 @@ const ScaffoldFile scaffold_files[] = {
         ".harness/hooks/guard_paths.md",
         "---\n"
         "event: tool.pre\n"
-        "when: payload[\"name\"] == \"write_file\"\n"
+        "when: payload[\"kind\"] in (\"file.write\", \"file.edit\", \"file.delete\")\n"
         "priority: 10\n"
         "script: |\n"
         "  SECRET = r\"(^|/)(\\.env[^/]*|credentials[^/]*|id_[^/]*|[^/]*\\.(pem|key))$\"\n"
@@ -249,8 +253,8 @@ const ScaffoldFile scaffold_files[] = {
         "          return block(path + \" looks like a secret\")\n"
         "      return allow()\n"
         "---\n"
-        "Keeps `write_file` away from version control, from the project's own definitions and from files\n"
-        "that look like secrets.\n",
+        "Keeps tools that change files away from version control, from the project's own definitions and\n"
+        "from files that look like secrets.\n",
     },
     {
         ".harness/agents/reviewer.md",
