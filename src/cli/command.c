@@ -104,6 +104,40 @@ const Command command_table[] = {
         .run = command_doctor,
     },
     {
+        .name = "guard", .operands = "VENDOR", .min = 1, .max = 1,
+        .summary = "the hook of another agent: judge its calls by this policy",
+        .about = "Reads the envelope of a hook of another agent from standard input, and answers as\n"
+                 "that agent expects: VENDOR is claude, codex, cursor, copilot, vscode, gemini,\n"
+                 "qwen, kimi, opencode, or auto. The rules, tools_policy and hooks of the project\n"
+                 "decide, with /etc/harness/guard.md and ~/.config/harness/guard.md. Whatever\n"
+                 "fails is refused. See docs/howto/guard.md for the files of each agent.",
+        .example = "harness guard claude --project /work/app < envelope.json",
+        .flags = command_flags_guard, .run = command_guard,
+    },
+    {
+        .name = "guard log", .operands = "",
+        .summary = "decisions about other agents' calls",
+        .about = "Lists the stored decisions of harness guard for this project (without one: those\n"
+                 "without a project), oldest first. --verify checks that no row was changed,\n"
+                 "removed or inserted, prints the last hash, and exits 1 if one was. --follow waits\n"
+                 "for more.",
+        .example = "harness guard log --verify",
+        .json = "one object for each decision and line: {n, time, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root}\n"
+                "\n"
+                "With --verify: {decisions, faults: [{fault, from, to}], hash}",
+        .flags = command_flags_guard_log, .run = command_guard_log,
+    },
+    {
+        .name = "guard replay", .operands = "FILE...", .min = 1, .max = 1000,
+        .summary = "judge recorded envelopes again",
+        .about = "Each file holds {vendor, payload} and perhaps decision and rule, or a list of\n"
+                 "those. Prints the decision and the rule of each. Exits 1 where they differ from\n"
+                 "what is recorded. Nothing is stored.",
+        .example = "harness guard replay tests/guard/*.json",
+        .json = "[{file, vendor, tool, decision, rule, reason, expected, expected_rule, ok}]",
+        .flags = command_flags_guard_replay, .run = command_guard_replay,
+    },
+    {
         .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
         .about = "Shows the list of commands, or the help of one.",

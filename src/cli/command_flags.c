@@ -224,6 +224,24 @@ const Flag command_flags_hooks[] = {
     { 0 },
 };
 
+const Flag command_flags_guard[] = {
+    { "--project", NULL, "DIR", NULL, "the project that judges, wherever the agent works" },
+    { "--event", NULL, "NAME", NULL, "the agent's event, if its envelope does not name it" },
+    { 0 },
+};
+
+const Flag command_flags_guard_log[] = {
+    { "--follow", NULL, NULL, NULL, "wait for more decisions" },
+    { "--verify", NULL, NULL, NULL, "check the chain of hashes" },
+    { "--user", NULL, NULL, NULL, "decisions outside of projects" },
+    { 0 },
+};
+
+const Flag command_flags_guard_replay[] = {
+    { "--project", NULL, "DIR", NULL, "the project that judges (default: this folder's)" },
+    { 0 },
+};
+
 const Flag command_flags_help[] = {
     { "--markdown", NULL, NULL, NULL, "the whole reference, as a page" },
     { "--starlark-markdown", NULL, NULL, NULL, "everything a script can use, as a page" },

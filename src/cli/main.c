@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "guard/guard.h"
 
 /* A file opened while descriptor 1 is closed would become standard output. So opens each missing one, in the direction
  * in which using it still fails. */
@@ -63,10 +64,12 @@ static int run(Cli *cli, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     hold_standard_files();
+    if (guard_is_hook(argc, argv)) return guard_hook(argc - 2, argv + 2);
     set_signals();
     Cli cli = { 0 };
     int status = run(&cli, argc, argv);
     if (!cli_flush(&cli) && status == CLI_OK) status = CLI_FAILED;
+    if (cli.args.command && strcmp(cli.args.command->name, "guard") == 0 && status == CLI_FAILED) status = CLI_WRONG_USE;   /* agents ignore 1 */
     cli_clear(&cli);
     return status;
 }

@@ -160,3 +160,6 @@ bool run_session_follow(Run *r, Run *old, Error *err) {
     pthread_mutex_unlock(&old->lock);
     return ok;
 }
+
+bool run_hook_cache_restore(Run *r, Value dict, Error *err) { return !value_is_dict(dict) || shelf_restore(r->hook_cache, dict, err); }
+bool run_hook_cache_snapshot(Run *r, Heap *heap, Value *out, Error *err) { return shelf_snapshot(r->hook_cache, heap, out, err); }

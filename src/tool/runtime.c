@@ -283,9 +283,16 @@ static void set_record(Runtime *rt) {
     rt->record = record_folder(&rt->places, reach, &rt->record_problem);
 }
 
-static bool prepare(Runtime *rt, Error *err) {
+/* What decides about calls. */
+static bool prepare_policy(Runtime *rt, Error *err) {
     limits_from(rt->project, &rt->limits);
-    if (!policy_new(rt->project, &rt->policy, err) || !set_rules(rt, err)) return false;
+    if (!policy_new(rt->project, &rt->policy, err)) return false;
+    runtime_add_secrets(rt);
+    return true;
+}
+
+static bool prepare(Runtime *rt, Error *err) {
+    if (!set_rules(rt, err)) return false;
     warn_of_less(rt);
     warn_of_exposed(rt);
     if (!set_state(rt, err)) return false;
@@ -298,7 +305,6 @@ static bool prepare(Runtime *rt, Error *err) {
     for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
-    runtime_add_secrets(rt);
     rt->calls = runtime_host_calls;
     if (!register_project(rt, err)) return false;
     heap_freeze_all(rt->heap);
@@ -312,7 +318,7 @@ static bool take_shared(Runtime *rt, Error *err) {
     atomic_fetch_add(&rt->shared->holders, 1);
     if (!old) {
         pthread_mutex_init(&rt->shared->lock, NULL);
-        if (!rt->config.reading && !sandbox_start(&rt->shared->sandbox, err)) return false;
+        if (!rt->config.reading && !rt->config.policy_only && !sandbox_start(&rt->shared->sandbox, err)) return false;
         rt->shared->client = client_new();
     }
     rt->sandbox = rt->shared->sandbox;
@@ -337,11 +343,21 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->heap = heap_new(0);
     rt->registry = registry_new();
     rt->redactor = redact_new();
-    bool ok = take_shared(rt, err) && load(rt, problems, err) && runtime_check_trust(rt, err) && prepare(rt, err);
+    bool ok = take_shared(rt, err) && load(rt, problems, err) && runtime_check_trust(rt, err) && prepare_policy(rt, err);
+    if (ok && !config->policy_only) ok = prepare(rt, err);
     rt->config.share = NULL;             /* not kept: it may be closed first */
     if (ok) *out = rt;
     else runtime_close(rt);
     return ok;
+}
+
+bool runtime_complete(Runtime *rt, Error *err) {
+    if (!rt->config.policy_only) return true;
+    if (!sandbox_start(&rt->shared->sandbox, err)) return false;
+    rt->sandbox = rt->shared->sandbox;
+    if (!prepare(rt, err)) return false;
+    rt->config.policy_only = false;
+    return true;
 }
 
 void runtime_close(Runtime *rt) {

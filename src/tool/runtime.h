@@ -68,6 +68,7 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool reading;                        /* only displays the project: needs no trust, and starts, connects to and
                                           * expands nothing */
     bool untrusted;                      /* open even without trust: then every call fails with the reason */
+    bool policy_only;                    /* opens only what decides: project, trust, limits, policy. See runtime_complete */
     bool trusted;                        /* the caller has checked: a copy of a trusted project */
     const char *trust;                   /* as in trust_state; NULL: use the record only */
     RuntimeAskTrust *ask_trust;          /* NULL: no user to ask */
@@ -83,6 +84,9 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
  * (then `problems` says why and err->kind is ERR_NONE) or something else failed (*err). */
 bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err);
 void runtime_close(Runtime *rt);         /* after every run has ended and every result was cleared; NULL is fine */
+/* Opens the rest of a runtime that was opened with policy_only, before its first run; no other thread may exist yet. After a failure it may only
+ * be closed. */
+bool runtime_complete(Runtime *rt, Error *err);
 /* True if anything of the project may be started, connected to or expanded, else ERR_POLICY. Takes trust granted
  * meanwhile into account. Thread-safe. */
 bool runtime_may_act(Runtime *rt, Error *err);
@@ -206,6 +210,9 @@ bool run_bundle_active(Run *r, const struct Call *call, const Bundle *bundle, bo
 /* Runs the hooks of an event that is not a tool's on `payload`, a dict in `heap`, which also holds the outcome's
  * values. `who`: the caller. */
 void run_ask_hooks(Run *r, const struct Call *who, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);
+/* The cache of its hooks, for callers that keep it between runs. */
+bool run_hook_cache_restore(Run *r, Value dict, Error *err);
+bool run_hook_cache_snapshot(Run *r, Heap *heap, Value *out, Error *err);
 /* Registers again what an earlier process of the run registered, under the current policy; writes no event. For an
  * agent, only checks whether it is allowed. */
 bool run_meta_restore(Run *r, DefinitionKind kind, Value definition, Error *err);

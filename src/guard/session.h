@@ -1,0 +1,19 @@
+/* Everything that judges one envelope: root, layers, project, store. The hook process, `guard replay` and `harness test` use it. */
+#pragma once
+#include "guard/judge.h"
+
+typedef struct GuardSession GuardSession;
+
+/* `project`: --project, or NULL. `system`: the folder of the machine's guard.md; NULL: GUARD_SYSTEM_FOLDER. False: nothing may pass, and
+ * *err says why. */
+bool guard_session_open(const GuardEnvelope *e, const char *project, const char *system, Heap *heap, GuardSession **out, Error *err);
+/* A session of an open project alone. It borrows `rt`. */
+GuardSession *guard_session_of(const GuardEnvelope *e, Runtime *rt, Heap *heap);
+void guard_session_close(GuardSession *s);                   /* NULL is fine */
+void guard_session_judge(GuardSession *s, GuardRuling *out);
+Str guard_session_root(const GuardSession *s);
+bool guard_session_audits(const GuardSession *s);            /* guard.audit: required */
+Store *guard_session_store(GuardSession *s, Error *err);     /* the project's, or without one the user's; NULL with *err */
+void guard_session_redact(GuardSession *s, Str text, Buf *out);
+/* The path of that store. `root`: of the project; "": none. */
+bool guard_session_store_path(Str root, Buf *out, Error *err);

@@ -1,0 +1,188 @@
+#include "store/store_decision.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "store/store_chain.h"
+#include "store/store_private.h"
+
+static const char create_table[] =
+    "CREATE TABLE IF NOT EXISTS decisions (n INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, vendor TEXT NOT NULL, session TEXT NOT NULL,"
+    "  call TEXT NOT NULL, event TEXT NOT NULL, tool TEXT NOT NULL, vendor_tool TEXT NOT NULL, subject TEXT NOT NULL, verdict TEXT NOT NULL,"
+    "  rule TEXT NOT NULL, reason TEXT NOT NULL, root TEXT NOT NULL, hash BLOB NOT NULL, UNIQUE (vendor, session, call, event)) STRICT";
+static const char columns[] = "SELECT n, time_ns, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root, hash FROM decisions";
+enum { TEXTS = 11, HASH_COLUMN = 13 };
+#define CHAIN STR("decisions")
+
+void store_decision_wait(Store *s, int ms) { s->api->busy_timeout(s->db, ms); }
+
+static void texts_of(const StoreDecision *d, Str out[TEXTS]) {
+    const Str all[TEXTS] = { d->vendor, d->session, d->call, d->event, d->tool, d->vendor_tool, d->subject, d->verdict, d->rule, d->reason, d->root };
+    memcpy(out, all, sizeof all);
+}
+
+static void hash_row(const uint8_t previous[SHA256_BYTES], int64_t n, int64_t time_ns, const Str texts[TEXTS], uint8_t out[SHA256_BYTES]) {
+    StoreChain c;
+    store_chain_begin(&c, previous);
+    store_chain_int(&c, n);
+    store_chain_int(&c, time_ns);
+    for (int i = 0; i < TEXTS; i++) store_chain_text(&c, texts[i]);
+    store_chain_end(&c, out);
+}
+
+static void hex(const uint8_t hash[SHA256_BYTES], char out[2 * SHA256_BYTES + 1]) {
+    for (int i = 0; i < SHA256_BYTES; i++) snprintf(out + 2 * i, 3, "%02x", hash[i]);
+}
+
+/* A long text is stored as its digest. */
+static Str shorten(Str s, Arena *arena) {
+    uint8_t digest[SHA256_BYTES];
+    char text[2 * SHA256_BYTES + 1];
+    if (s.n <= STORE_DECISION_TEXT_MAX) return s;
+    sha256_of(s, digest);
+    hex(digest, text);
+    return str_from(arena_fmt(arena, "sha256:%s (%zu bytes)", text, s.n));
+}
+
+static bool has_table(Store *s, bool *out, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'decisions'", "read decisions", err);
+    return store_end(&q, store_row(&q, out));
+}
+
+static bool is_stored(Store *s, const StoreDecision *d, bool *out, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT 1 FROM decisions WHERE vendor = ?1 AND session = ?2 AND call = ?3 AND event = ?4", "write decision", err);
+    bool ok = store_bind(&q, "ssss", d->vendor, d->session, d->call, d->event) && store_row(&q, out);
+    return store_end(&q, ok);
+}
+
+static bool last_row(Store *s, int64_t *n, uint8_t hash[SHA256_BYTES], Error *err) {
+    StoreQuery q = store_walk(s, "SELECT n, hash FROM decisions ORDER BY n DESC LIMIT 1", "write decision", err);
+    bool some = false, ok = store_row(&q, &some);
+    *n = 0;
+    store_chain_first(CHAIN, hash);
+    if (ok && some) {
+        Str stored = store_text(&q, 1);
+        *n = store_int(&q, 0);
+        if (stored.n == SHA256_BYTES) memcpy(hash, stored.at, SHA256_BYTES);
+    }
+    return store_end(&q, ok);
+}
+
+/* The number and hash of the last row, so that rows removed at the end are noticed. */
+static bool put_head(Store *s, int64_t n, const uint8_t hash[SHA256_BYTES], Error *err) {
+    char text[32 + 2 * SHA256_BYTES + 1], digits[2 * SHA256_BYTES + 1];
+    hex(hash, digits);
+    snprintf(text, sizeof text, "%lld %s", (long long)n, digits);
+    StoreQuery q = store_query(s, SQL_NOTE_PUT, "write decision", err);
+    return store_end(&q, store_bind(&q, "sss", CHAIN, STR("head"), str_from(text)) && store_row(&q, &(bool){ false }));
+}
+
+static bool insert(Store *s, const StoreDecision *d, Error *err) {
+    Arena arena = { 0 };
+    uint8_t hash[SHA256_BYTES], next[SHA256_BYTES];
+    int64_t n = 0, now = clock_wall_ns();
+    Str t[TEXTS];
+    texts_of(d, t);
+    for (int i = 0; i < TEXTS; i++) t[i] = shorten(t[i], &arena);
+    bool ok = last_row(s, &n, hash, err);
+    if (ok) {
+        hash_row(hash, ++n, now, t, next);
+        StoreQuery q = store_walk(s, "INSERT INTO decisions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)", "write decision", err);
+        ok = store_bind(&q, "iisssssssssssb", n, now, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], (Str){ (char *)next, SHA256_BYTES }) &&
+             store_row(&q, &(bool){ false });
+        ok = store_end(&q, ok) && put_head(s, n, next, err);
+    }
+    arena_clear(&arena);
+    return ok;
+}
+
+bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *err) {
+    bool there = false, table = false;
+    store_lock(s);
+    if (!store_begin(s, "write decision", err)) return store_unlock(s, false);
+    bool ok = has_table(s, &table, err) && (table || store_exec(s, create_table, "write decision", err)) && is_stored(s, d, &there, err) &&
+              (there || insert(s, d, err));
+    ok = store_commit(s, ok, "write decision", err);
+    if (ok) *fresh = !there;
+    return store_unlock(s, ok);
+}
+
+static void read_row(const StoreQuery *q, StoreDecision *d) {
+    Str t[TEXTS];
+    for (int i = 0; i < TEXTS; i++) t[i] = store_text(q, i + 2);
+    *d = (StoreDecision){ .n = store_int(q, 0), .time_ns = store_int(q, 1), .vendor = t[0], .session = t[1], .call = t[2], .event = t[3], .tool = t[4],
+                          .vendor_tool = t[5], .subject = t[6], .verdict = t[7], .rule = t[8], .reason = t[9], .root = t[10] };
+}
+
+bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err) {
+    char sql[sizeof columns + 64];
+    bool table = false, some = true;
+    snprintf(sql, sizeof sql, "%s WHERE n > ?1 ORDER BY n", columns);
+    store_lock(s);
+    if (!has_table(s, &table, err)) return store_unlock(s, false);
+    if (!table) return store_unlock(s, true);
+    StoreQuery q = store_walk(s, sql, "read decisions", err);
+    bool ok = store_bind(&q, "i", after);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreDecision d;
+        read_row(&q, &d);
+        some = each(ctx, &d);
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+typedef struct Checking { StoreDecisionCheck *out; int64_t n; void (*each)(void *, StoreDecisionFault, int64_t, int64_t); void *ctx; } Checking;
+
+static void fault(Checking *c, StoreDecisionFault what, int64_t from, int64_t to) {
+    c->out->faults++;
+    if (c->each) c->each(c->ctx, what, from, to);
+}
+
+static void check_row(Checking *c, const StoreQuery *q) {
+    StoreDecision d;
+    Str t[TEXTS], stored = store_text(q, HASH_COLUMN);
+    uint8_t hash[SHA256_BYTES];
+    read_row(q, &d);
+    texts_of(&d, t);
+    if (d.n != c->n + 1) fault(c, STORE_DECISION_REMOVED, c->n + 1, d.n - 1);
+    hash_row(c->out->hash, d.n, d.time_ns, t, hash);
+    bool fits = stored.n == SHA256_BYTES && memcmp(stored.at, hash, SHA256_BYTES) == 0;
+    if (!fits && d.n == c->n + 1) fault(c, STORE_DECISION_CHANGED, d.n, d.n);
+    if (stored.n == SHA256_BYTES) memcpy(c->out->hash, stored.at, SHA256_BYTES);
+    c->n = d.n;
+    c->out->decisions++;
+}
+
+static bool check_head(Store *s, Checking *c, Error *err) {
+    Buf head = { 0 };
+    bool found = false;
+    char text[32 + 2 * SHA256_BYTES + 1], digits[2 * SHA256_BYTES + 1];
+    if (!store_note_get(s, CHAIN, STR("head"), &head, &found, err)) return false;
+    hex(c->out->hash, digits);
+    snprintf(text, sizeof text, "%lld %s", (long long)c->n, digits);
+    bool fits = found ? str_eq(buf_str(&head), str_from(text)) : c->n == 0;
+    if (!fits) fault(c, STORE_DECISION_HEAD, c->n, found ? strtoll(head.at, NULL, 10) : 0);
+    buf_clear(&head);
+    return true;
+}
+
+/* One read transaction, so that a decision written meanwhile is not taken for a difference. */
+bool store_decision_verify(Store *s, StoreDecisionCheck *out, void (*each)(void *ctx, StoreDecisionFault fault, int64_t from, int64_t to), void *ctx, Error *err) {
+    char sql[sizeof columns + 64];
+    bool table = false, some = true;
+    Checking c = { .out = out, .each = each, .ctx = ctx };
+    *out = (StoreDecisionCheck){ 0 };
+    store_chain_first(CHAIN, out->hash);
+    snprintf(sql, sizeof sql, "%s ORDER BY n", columns);
+    store_lock(s);
+    bool ok = store_begin(s, "verify decisions", err);
+    if (!ok) return store_unlock(s, false);
+    ok = has_table(s, &table, err);
+    if (ok && table) {
+        StoreQuery q = store_walk(s, sql, "verify decisions", err);
+        while (ok && (ok = store_row(&q, &some)) && some) check_row(&c, &q);
+        ok = store_end(&q, ok);
+    }
+    ok = ok && check_head(s, &c, err);
+    ok = store_commit(s, ok, "verify decisions", err);
+    return store_unlock(s, ok);
+}

@@ -1,0 +1,24 @@
+/* Decisions of `harness guard`, in a chain of their own (store_chain.h). The table is created by the first decision, so that files of any
+ * format can have it. */
+#pragma once
+#include "store/store.h"
+
+enum { STORE_DECISION_TEXT_MAX = 4096 };                     /* longer texts are stored as "sha256:HEX (N bytes)" */
+
+typedef struct StoreDecision {
+    int64_t n, time_ns;                                      /* set by store_decision_put */
+    Str vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root;
+} StoreDecision;
+
+/* How long to wait for other processes; store_open sets five seconds. */
+void store_decision_wait(Store *s, int ms);
+/* *fresh is false if the same (vendor, session, call, event) is stored already: then nothing is changed. */
+bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *err);
+/* Decisions after number `after`, oldest first. */
+bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err);
+
+typedef enum { STORE_DECISION_CHANGED, STORE_DECISION_REMOVED, STORE_DECISION_HEAD } StoreDecisionFault;
+typedef struct StoreDecisionCheck { int64_t decisions, faults; uint8_t hash[32]; } StoreDecisionCheck;      /* hash: of the last one */
+/* Checks the chain. `each` gets the numbers of rows that do not fit: changed or inserted; removed, up to `to`; HEAD: rows were removed at the
+ * end, or the record of the last one was changed. */
+bool store_decision_verify(Store *s, StoreDecisionCheck *out, void (*each)(void *ctx, StoreDecisionFault fault, int64_t from, int64_t to), void *ctx, Error *err);
