@@ -205,7 +205,10 @@ bool guard_envelope_read(Str input, Vendor said, Str event, Heap *heap, GuardEnv
     if (said != VENDOR_HARNESS && event.n) out->event = guard_event_find(said, event);
     if (str_trim(input).n == 0) return error_set(err, ERR_PROTOCOL, "standard input is empty: the agent sent no envelope");
     if (input.n > GUARD_INPUT_MAX) return error_set(err, ERR_LIMIT, "the envelope is longer than %d bytes", GUARD_INPUT_MAX);
-    if (!json_read(heap, input, &(JsonRead){ 0 }, &v, err)) return error_wrap(err, "the envelope");
+    if (!json_read(heap, input, &(JsonRead){ 0 }, &v, err)) {
+        if (err) err->line = err->column = 0;            /* the message has the line */
+        return error_wrap(err, "the envelope");
+    }
     if (!value_is_dict(v)) return error_set(err, ERR_PROTOCOL, "the envelope is not an object");
     Str name = text(v, "hook_event_name", "hookEventName");
     if (!detect(v, said, name.n ? name : event, out, err)) return false;

@@ -73,6 +73,8 @@ static bool read_input(Buf *out, Error *err) {
 
 /* ---- answering ---- */
 
+enum { STORE_WAIT_MS = 200 };
+
 static void say(const char *what, const Error *err) {
     char text[ERROR_MSG_MAX + ERROR_FILE_MAX + ERROR_HINT_MAX + 64];
     Buf line = { 0 };
@@ -94,10 +96,9 @@ static Str call_id(const GuardEnvelope *e, char room[40]) {
 static bool store_ruling(GuardSession *s, const GuardEnvelope *e, const GuardRuling *r, GuardVerdict answered, Error *err) {
     char room[40];
     bool fresh = false;
-    enum { WAIT_MS = 200 };
     Store *store = guard_session_store(s, err);
     if (!store) return false;
-    store_decision_wait(store, WAIT_MS);
+    store_decision_wait(store, STORE_WAIT_MS);
     StoreDecision d = { .vendor = str_from(vendor_name(e->vendor)), .session = e->session, .call = call_id(e, room), .event = e->event_name, .tool = r->tool,
                         .vendor_tool = r->vendor_tool.at ? r->vendor_tool : STR(""), .subject = r->subject, .verdict = str_from(guard_verdict_name(answered)),
                         .rule = r->rule, .reason = buf_str(&r->reason), .root = guard_session_root(s) };
@@ -130,8 +131,31 @@ static void finish(GuardSession *s, const GuardEnvelope *e, GuardRuling *r) {
     if (decides && !required && !store_ruling(s, e, r, answered, &err)) say("the decision could not be stored", &err);
 }
 
+/* A refusal because there is no policy, or the project does not load, is in the log too. */
+static void store_failure(const GuardEnvelope *e, const char *project, const char *why) {
+    Arena arena = { 0 };
+    GuardRoot root = { 0 };
+    Buf path = { 0 };
+    Store *store = NULL;
+    Error err = { 0 };
+    char room[40];
+    bool fresh;
+    if (!guard_root_find(e, project, &arena, &root, &err)) root = (GuardRoot){ 0 };
+    StoreDecision d = { .vendor = str_from(vendor_name(e->vendor)), .session = e->session, .call = call_id(e, room), .event = e->event_name, .vendor_tool = e->tool,
+                        .verdict = STR("deny"), .rule = STR("guard"), .reason = str_from(why), .root = root.path };
+    bool ok = guard_session_store_path(root.project ? root.path : STR(""), &path, &err) && store_open(path.at, false, &store, &err);
+    if (ok) {
+        store_decision_wait(store, STORE_WAIT_MS);
+        ok = store_decision_put(store, &d, &fresh, &err);
+    }
+    if (!ok) say("the decision could not be stored", &err);
+    store_close(store);
+    buf_clear(&path);
+    arena_clear(&arena);
+}
+
 /* A failure before there is a session. A stop that was refused once is let through: the agent would never end. */
-static int refuse(const GuardEnvelope *e, const Error *err) {
+static int refuse(const GuardEnvelope *e, const char *project, const Error *err) {
     char text[ERROR_MSG_MAX + ERROR_FILE_MAX + ERROR_HINT_MAX + 64];
     GuardAnswer a;
     bool pass = e->event == GUARD_EVENT_NOTE || (e->event == GUARD_EVENT_STOP && (e->stop_active || e->vendor == VENDOR_COPILOT));
@@ -139,6 +163,7 @@ static int refuse(const GuardEnvelope *e, const Error *err) {
     guard_answer(e, pass ? GUARD_PASS : GUARD_DENY, str_from(text), VALUE_GONE, &a);
     guard_fuse_write(&a);
     guard_answer_clear(&a);
+    if (!pass && e->event != GUARD_EVENT_UNKNOWN) store_failure(e, project, text);
     return guard_fuse_status();
 }
 
@@ -147,8 +172,8 @@ static int answer(const GuardEnvelope *e, const char *project, Heap *heap) {
     GuardRuling r;
     Error err = { 0 };
     guard_fuse_prepare(e);
-    if (e->event == GUARD_EVENT_NOTE) return refuse(e, &err);
-    if (!guard_session_open(e, project, NULL, heap, &s, &err)) return refuse(e, &err);
+    if (e->event == GUARD_EVENT_NOTE) return refuse(e, project, &err);
+    if (!guard_session_open(e, project, NULL, heap, &s, &err)) return refuse(e, project, &err);
     guard_session_judge(s, &r);
     finish(s, e, &r);
     guard_ruling_clear(&r);
@@ -178,7 +203,7 @@ int guard_hook(int argc, char **argv) {
         e.event_name = (Str){ first, strcspn(first, " ") };
         e.camel = true;
     }
-    int status = ok ? answer(&e, args.project, heap) : refuse(&e, &err);
+    int status = ok ? answer(&e, args.project, heap) : refuse(&e, args.project, &err);
     heap_free(heap);
     buf_clear(&input);
     return status;

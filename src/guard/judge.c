@@ -180,6 +180,7 @@ static void judge_changed(const GuardCase *c, const GuardCall *call, GuardRuling
         return;
     }
     out->changed = e.input;
+    if (!out->reason.n) buf_add(&out->reason, STR("a hook of the project changed the arguments"));
     judge_steps(c, &again, out);
 }
 

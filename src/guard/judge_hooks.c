@@ -38,12 +38,11 @@ static bool result_payload(const GuardCase *c, Value *out, Error *err) {
     Dict *d = dict_new(c->heap, 16, err), *none = dict_new(c->heap, 1, err);
     if (!d || !none || !guard_calls(e, c->root, c->heap, c->arena, &calls, err)) return false;
     Buf text = { 0 };
-    bool is_text = value_is_string(e->result);
-    bool ok = is_text || json_write(&text, value_is_gone(e->result) ? VALUE_NONE : e->result, &(JsonWrite){ 0 }, err);
+    bool ok = json_write(&text, value_is_gone(e->result) ? VALUE_NONE : e->result, &(JsonWrite){ 0 }, err);
     ok = ok && dict_put_text(c->heap, d, "call_id", e->call_id, err) && dict_put_text(c->heap, d, "name", calls.at[0].tool, err) &&
          dict_put_text(c->heap, d, "kind", str_from(call_kind_name(calls.at[0].kind)), err) && dict_put_str(c->heap, d, STR("args"), calls.at[0].args, err) &&
          dict_put_str(c->heap, d, STR("result"), value_is_gone(e->result) ? VALUE_NONE : e->result, err) &&
-         dict_put_text(c->heap, d, "content", is_text ? value_str(e->result) : buf_str(&text), err) &&
+         dict_put_text(c->heap, d, "content", buf_str(&text), err) &&
          dict_put_str(c->heap, d, STR("is_error"), value_from_bool(false), err) && put_common(c, d, e->tool, err);
     buf_clear(&text);
     *out = ok ? value_from_object(d) : VALUE_GONE;
@@ -194,9 +193,14 @@ static HookEvent hook_event(GuardEvent e) {
     return e == GUARD_EVENT_PROMPT ? HOOK_TURN_START : e == GUARD_EVENT_RESULT ? HOOK_TOOL_POST : HOOK_AGENT_STOP;
 }
 
-static void take_change(HookEvent event, const HookOutcome *o, GuardRuling *out) {
-    if (event == HOOK_TOOL_POST) out->changed = value_member(o->payload, "content");
-    else guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)), "a hook changed the text of the prompt, which agents do not support");
+/* Copilot takes text only. */
+static void take_change(const GuardCase *c, HookEvent event, const HookOutcome *o, GuardRuling *out) {
+    if (event == HOOK_TOOL_POST) {
+        out->changed = value_member(o->payload, "result");
+        if (c->envelope->vendor == VENDOR_COPILOT && !value_is_string(out->changed)) out->changed = value_member(o->payload, "content");
+        buf_add(&out->reason, STR("a hook of the project changed the result"));
+    }
+    if (event != HOOK_TOOL_POST) guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)), "a hook changed the text of the prompt, which agents do not support");
 }
 
 void guard_judge_event_hooks(const GuardCase *c, GuardRuling *out) {
@@ -211,5 +215,5 @@ void guard_judge_event_hooks(const GuardCase *c, GuardRuling *out) {
         return;
     }
     judge(c, event, payload, out, &o);
-    if (out->verdict != GUARD_DENY && o.modified) take_change(event, &o, out);
+    if (out->verdict != GUARD_DENY && o.modified) take_change(c, event, &o, out);
 }

@@ -27,6 +27,7 @@ static const ProgramRow program_rows[] = {
 
 typedef struct Judge {
     const GuardProtect *p;
+    Str text;                            /* of the whole command */
     VEC(Str) folders;                    /* where relative words may start: the working folder, and where a cd leads */
     bool lost;                           /* a cd to an unknown place */
     GuardVerdict verdict;
@@ -37,7 +38,10 @@ static void decide(Judge *j, GuardVerdict v, const char *fmt, Str word) {
     if (v <= j->verdict) return;
     j->verdict = v;
     buf_reset(j->why);
+    size_t from = j->why->n;
     buf_add_fmt(j->why, fmt, STR_ARG(str_sub(word, 0, 200)));
+    for (size_t i = from; i < j->why->n; i++)
+        if (j->why->at[i] == SHELL_UNKNOWN) j->why->at[i] = '?';
 }
 
 /* ---- words ---- */
@@ -113,6 +117,17 @@ static bool covers(const Judge *j, const ShellWord *w, bool tree) {
     return false;
 }
 
+/* `~/x` is the home folder's, which the parser does not know. */
+static ShellWord with_home(const Judge *j, const ShellWord *w) {
+    ShellWord out = *w;
+    bool tilde = w->text.n && w->text.at[0] == SHELL_UNKNOWN && w->from < j->text.n && j->text.at[w->from] == '~' &&
+                 (w->text.n == 1 || w->text.at[1] == '/') && j->p->home.n;
+    if (!tilde || memchr(w->text.at + 1, SHELL_UNKNOWN, w->text.n - 1)) return out;
+    out.text = str_from(arena_fmt(j->p->arena, STR_FMT STR_FMT, STR_ARG(j->p->home), STR_ARG(str_sub(w->text, 1, w->text.n))));
+    out.exact = !w->pattern;
+    return out;
+}
+
 static bool is_relative(const ShellWord *w) { return !str_starts(w->text, STR("/")) && !str_starts(w->text, STR("~")); }
 
 /* A word whose text is not known, or whose folder is not. */
@@ -185,8 +200,8 @@ static ShellWord value_of(const ShellWord *w) {
 
 static bool is_option(const ShellWord *w) { return w->text.n > 0 && w->text.at[0] == '-'; }
 
-static void judge_operand(Judge *j, const ShellWord *w, Effect effect) {
-    ShellWord v = value_of(w);
+static void judge_operand(Judge *j, const ShellWord *written, Effect effect) {
+    ShellWord known = with_home(j, written), *w = &known, v = value_of(w);
     if (!w->text.n) return;
     if (is_unknown(j, w)) {
         if (effect != EFFECT_UNKNOWN) decide(j, GUARD_ASK, unknown_text, w->text);
@@ -260,8 +275,9 @@ static void judge_command(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 0; i < c->redirects_n; i++) {
         const ShellRedirect *r = &c->redirects[i];
         if (r->kind != SHELL_WRITE && r->kind != SHELL_APPEND && r->kind != SHELL_READ_WRITE) continue;
-        if (is_unknown(j, &r->target)) decide(j, GUARD_ASK, unknown_text, r->target.text);
-        else if (covers(j, &r->target, false)) decide(j, GUARD_DENY, protected_text, r->target.text);
+        ShellWord target = with_home(j, &r->target);
+        if (is_unknown(j, &target)) decide(j, GUARD_ASK, unknown_text, target.text);
+        else if (covers(j, &target, false)) decide(j, GUARD_DENY, protected_text, target.text);
     }
     Effect effect = effect_of(c);
     if (effect == EFFECT_READS || c->wrapper || c->words_n == 0) return;
@@ -273,7 +289,7 @@ static void judge_command(Judge *j, const ShellCommand *c) {
 }
 
 GuardVerdict guard_protect_shell(const GuardProtect *p, Str command, Str cwd, Buf *why) {
-    Judge j = { .p = p, .why = why, .verdict = GUARD_PASS };
+    Judge j = { .p = p, .text = command, .why = why, .verdict = GUARD_PASS };
     ShellCommands all = shell_commands(command, p->arena);
     VEC_PUSH(&j.folders, cwd);
     for (size_t i = 0; i < all.n; i++) follow_cd(&j, &all.at[i]);
