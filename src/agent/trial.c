@@ -47,7 +47,7 @@ static bool read_test(Running *r, Error *err) {
     *t = (Test){ value_member(root, "model"), value_member(root, "turns"), value_member(root, "expect"), value_member(root, "call"),
                  value_member(root, "result"), value_member(root, "error"), value_member(root, "blocked_by"), value_member_text(root, "script") };
     bool call = value_is_dict(t->call), turns = value_is_list(t->turns) && value_list(t->turns)->n;
-    if (call == turns) return error_set(err, ERR_VALIDATION, call ? "a test has `turns` or `call`, not both" : "a test needs `turns` or `call`");
+    if (call == turns) return error_set(err, ERR_VALIDATION, call ? "a test has `turns` or `call`, not both" : "a test needs `turns`, `call` or `guard`");
     bool outcome = !value_is_gone(t->result) || !value_is_gone(t->error) || !value_is_gone(t->blocked_by);
     if (turns && outcome) return error_set(err, ERR_VALIDATION, "`result`, `error` and `blocked_by` belong to `call`");
     if (turns && value_is_gone(t->expect) && !turns_expect(value_list(t->turns))) return error_set(err, ERR_VALIDATION, "a test with `turns` needs `expect`");

@@ -72,6 +72,7 @@ static bool is_in_place(Loader *l, const Format *f, const Document *d) {
     bool governed = strcmp(f->kind, "tool") == 0 || strcmp(f->kind, "agent") == 0;       /* their own loaders refuse restrictions */
     for (uint32_t i = 0; dict_next(value_dict(d->root), &i, &e);) {
         Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
+        if (str_eq(key, STR("guard")) && strcmp(f->kind, "test") == 0) continue;          /* a recorded envelope */
         const char *hint = str_eq(key, STR("event")) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
         if (!hint) continue;
         document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint),

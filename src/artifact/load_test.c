@@ -2,7 +2,7 @@
 #include "artifact/load.h"
 #include "value/list.h"
 
-typedef struct Test { Value model, turns, expect, call, result, error, blocked_by; Str script, description; } Test;
+typedef struct Test { Value model, turns, expect, call, result, error, blocked_by, guard; Str script, description, decision, rule; } Test;
 
 #define AT(member) offsetof(Test, member)
 static const Field fields[] = {
@@ -15,6 +15,16 @@ static const Field fields[] = {
     { KEY(test, result), .type = FIELD_ANY, .offset = AT(result) },
     { KEY(test, error), .type = FIELD_ANY, .offset = AT(error) },
     { KEY(test, blocked_by), .type = FIELD_ANY, .offset = AT(blocked_by) },
+    { KEY(test, guard), .type = FIELD_MAP, .offset = AT(guard) },
+    { KEY(test, decision), .type = FIELD_STRING, .offset = AT(decision) },
+    { KEY(test, rule), .type = FIELD_STRING, .offset = AT(rule) },
+};
+
+typedef struct Guard { Str vendor, event; Value payload; } Guard;
+static const Field guard_fields[] = {
+    { KEY(test_guard, vendor), .type = FIELD_STRING, .offset = offsetof(Guard, vendor), .flags = FIELD_REQUIRED },
+    { KEY(test_guard, payload), .type = FIELD_ANY, .offset = offsetof(Guard, payload), .flags = FIELD_REQUIRED },
+    { KEY(test_guard, event), .type = FIELD_STRING, .offset = offsetof(Guard, event) },
 };
 
 typedef struct Call { Str tool; Value args; } Call;
@@ -53,13 +63,18 @@ static void check_expect(Loader *l, const LoaderPlace *at) {
 void load_test(Loader *l, const Document *d) {
     Problems before = *l->docs.problems;
     LoaderPlace at = loader_file_place(l, d, SOURCE_PROJECT);
-    Test in = { .call = VALUE_GONE, .expect = VALUE_GONE };
+    Test in = { .call = VALUE_GONE, .expect = VALUE_GONE, .guard = VALUE_GONE };
     loader_name_ok(l, &at, "test", d->name);
     loader_read_open(l, &at, UNKNOWN_KEYS_WARN, fields, sizeof fields / sizeof *fields, &in);      /* errors in `harness test` */
     if (value_is_dict(in.call)) {
         Call call = { .args = VALUE_GONE };
         LoaderPlace inner = below(&at, "call", in.call);
         loader_read_open(l, &inner, UNKNOWN_KEYS_WARN, call_fields, 2, &call);
+    }
+    if (value_is_dict(in.guard)) {
+        Guard guard = { .payload = VALUE_GONE };
+        LoaderPlace inner = below(&at, "guard", in.guard);
+        loader_read_open(l, &inner, UNKNOWN_KEYS_WARN, guard_fields, 3, &guard);
     }
     if (value_is_list(in.expect)) {
         for (uint32_t i = 0; i < value_list(in.expect)->n; i++) {

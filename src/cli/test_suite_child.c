@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "cli/test_suite.h"
 #include "cli/workspace_copy.h"
+#include "guard/trial.h"
 #include "harness.h"
 #include "mcp/remote/remotes.h"
 #include "tool/protect/record.h"
@@ -85,7 +86,8 @@ static void run_test(const TestPlace *place, const TestRun *r, Runtime *rt, Buf 
         rc.n_sinks = 1;
     }
     const TestDef *def = find_test(runtime_project(rt), r->def->origin.file);
-    bool ok = def ? trial_run(rt, def, &rc, NULL, &trial, &err) : error_set(&err, ERR_CONFIG, "the test is not in the copy of the workspace");
+    bool ok = def && guard_trial_is(def) ? guard_trial_run(rt, def, &trial, &err)
+            : def ? trial_run(rt, def, &rc, NULL, &trial, &err) : error_set(&err, ERR_CONFIG, "the test is not in the copy of the workspace");
     for (size_t i = 0; i < trial.failures.n; i++)
         add_failure(out, trial.failures.at[i].check, trial.failures.at[i].expected, trial.failures.at[i].got);
     if (!ok) add_error(out, &err);

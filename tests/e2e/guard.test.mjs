@@ -432,3 +432,21 @@ test('guard log without decisions creates nothing', t => {
   assert.ok(!existsSync(join(p.top, 'state')));
   assert.match(spawnSync(bin, ['guard', 'log', '--verify'], { env: p.env, cwd: p.dir, encoding: 'utf8' }).stdout, /^0 decisions/);
 });
+
+// ---- harness test ----
+
+test('harness test judges recorded envelopes', t => {
+  const p = project(t, {
+    '.harness/tests/push.yaml': 'guard:\n  vendor: claude\n  payload: {hook_event_name: PreToolUse, transcript_path: /t, session_id: s, tool_name: Bash, tool_input: {command: git push --force}}\ndecision: deny\nrule: no-force-push\n',
+    '.harness/tests/codex.yaml': 'guard:\n  vendor: codex\n  payload: {hook_event_name: PreToolUse, turn_id: t, model: m, session_id: s, tool_name: Bash, tool_input: {command: ls}}\ndecision: allow\n',
+  });
+  const run = () => spawnSync(bin, ['test', '--json'], { env: p.env, cwd: p.dir, encoding: 'utf8' });
+  assert.equal(run().status, 0, run().stdout + run().stderr);
+  put(p.dir, { '.harness/tests/wrong.yaml': 'guard: {vendor: claude, payload: {hook_event_name: PreToolUse, transcript_path: /t, tool_name: Bash, tool_input: {command: ls}}}\ndecision: deny\nrule: no-force-push\n' });
+  const r = run();
+  assert.equal(r.status, 1);
+  assert.match(r.stdout, /"check": ?"decision"/);
+  assert.match(r.stdout, /"check": ?"rule"/);
+  put(p.dir, { '.harness/tests/wrong.yaml': 'guard: {vendor: claude, payload: {}}\ndecision: denied\n' });
+  assert.match(run().stdout, /did you mean \\"deny\\"/);
+});
