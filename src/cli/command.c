@@ -138,6 +138,39 @@ const Command command_table[] = {
         .flags = command_flags_guard_replay, .run = command_guard_replay,
     },
     {
+        .name = "guard doctor", .operands = "[VENDOR]", .max = 1,
+        .summary = "check the hooks of other agents",
+        .about = "For each agent that is installed here: its version, the files with the hook,\n"
+                 "whether the hook is current and can start, a trial with a call that every\n"
+                 "policy refuses, and what the hook cannot stop. Exits 1 when a check fails, and\n"
+                 "for a named VENDOR also when it is not guarded.",
+        .example = "harness guard doctor claude",
+        .json = "[{vendor, program, installed, checks: [{state, text}]}]\n"
+                "\n"
+                "state is ok, note, FAILS or hole.",
+        .run = command_guard_doctor,
+    },
+    {
+        .name = "guard install", .operands = "VENDOR", .min = 1, .max = 1,
+        .summary = "put the guard in front of another agent",
+        .about = "Adds the hook to the agent's file: of this project, or with --user or\n"
+                 "--managed. VENDOR is claude, codex, cursor, copilot, vscode, gemini, qwen, kimi\n"
+                 "or opencode. Everything else in the file stays as it is; the file from before\n"
+                 "is kept beside it as NAME.before-harness. Doing it again changes nothing.",
+        .example = "harness guard install claude\nharness guard install codex --user --print",
+        .json = "{vendor, file, changed}",
+        .flags = command_flags_guard_install, .run = command_guard_install,
+    },
+    {
+        .name = "guard uninstall", .operands = "VENDOR", .min = 1, .max = 1,
+        .summary = "remove the guard from another agent",
+        .about = "Removes what guard install added, and nothing else. If the file was not changed\n"
+                 "since, it is the file from before again, byte for byte.",
+        .example = "harness guard uninstall claude",
+        .json = "{vendor, file, changed}",
+        .flags = command_flags_guard_uninstall, .run = command_guard_uninstall,
+    },
+    {
         .name = "help", .operands = "[COMMAND]", .max = 2,
         .summary = "show help for harness or one command",
         .about = "Shows the list of commands, or the help of one.",

@@ -116,6 +116,18 @@ const Flag command_flags_runs_show[] = {
     { 0 },
 };
 
+#define GUARD_SCOPE_FLAGS \
+    { "--user", NULL, NULL, NULL, "the user's file, for every project" }, \
+    { "--managed", NULL, NULL, NULL, "the machine's file, for every user; needs root" }
+
+const Flag command_flags_guard_install[] = {
+    GUARD_SCOPE_FLAGS,
+    { "--print", NULL, NULL, NULL, "print the new file instead of writing it" },
+    { 0 },
+};
+
+const Flag command_flags_guard_uninstall[] = { GUARD_SCOPE_FLAGS, { 0 } };
+
 const Flag command_flags_approve[] = {
     { "--yes", NULL, NULL, NULL, "approve without a terminal" },
     { "--args", NULL, "JSON", NULL, "run the call with these arguments instead" },

@@ -1,9 +1,6 @@
 #include "cli/mcp_entry.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "cli/replace_file.h"
 #include "cli/terminal/trust_prompt.h"
 
 void mcp_entry_file(const Project *p, McpEntryFile *out) {
@@ -43,26 +40,7 @@ void mcp_entry_look(const McpEntryFile *f, Str text, McpEntryPlaces *out) {
 
 bool mcp_entry_is_block(Str rest) { return rest.n == 0 || rest.at[0] == '#'; }
 
-bool mcp_entry_write(const char *path, Str text, Error *err) {
-    char temp[4200];
-    struct stat st;
-    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 0777 : 0644;
-    snprintf(temp, sizeof temp, "%s.%d.new", path, (int)getpid());
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0) return error_set(err, ERR_IO, "%s: %m", temp);
-    bool ok = fchmod(fd, mode) == 0;
-    for (size_t done = 0; ok && done < text.n;) {
-        ssize_t n = write(fd, text.at + done, text.n - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) ok = false;
-        else done += (size_t)n;
-    }
-    ok = ok && fsync(fd) == 0;
-    close(fd);
-    ok = ok && rename(temp, path) == 0;
-    if (!ok) error_set(err, ERR_IO, "%s: %m", path), unlink(temp);
-    return ok;
-}
+bool mcp_entry_write(const char *path, Str text, Error *err) { return replace_file(path, text, 0644, err); }
 
 bool mcp_entry_has(const Project *p, Str server) {
     for (size_t i = 0; i < p->n_servers; i++)
