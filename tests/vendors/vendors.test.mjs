@@ -1,0 +1,71 @@
+// harness guard in front of the real programs: a refused call does not happen, an allowed one does, and a guard that fails lets nothing through
+// where the vendor makes that possible. Where it does not, the test asserts the hole, and `guard doctor` names it. FULL=1 runs every case.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { agents, broken, harness, stage } from './agents.mjs';
+import { startModel } from './model.mjs';
+
+const policy = 'rules:\n  - { name: no-forbidden, shell: [touch, forbidden], decide: deny, because: "not this one" }\n  - { name: ask-asked, shell: [touch, asked], decide: ask }\n';
+const full = process.env.FULL === '1';
+let model;
+before(async () => { model = await startModel(); });
+after(() => model.stop());
+const has = (s, name) => existsSync(join(s.dir, name));
+
+for (const [name, a] of Object.entries(agents))
+  describe(name, () => {
+    test('an allowed call happens, and is in the log', async t => {
+      const s = stage(t, name, model, { policy }), r = await s.run('RUN[touch allowed]');
+      assert.ok(has(s, 'allowed'), r.out);
+      assert.ok(s.log().some(d => d.verdict === 'allow' && d.vendor === name && /touch allowed/.test(JSON.stringify(d))), JSON.stringify(s.log()));
+    });
+
+    test('a refused call does not happen, and the model is told why', async t => {
+      const s = stage(t, name, model, { policy });
+      model.seen.length = 0;
+      const r = await s.run('RUN[touch forbidden]');
+      assert.ok(!has(s, 'forbidden'), r.out);
+      assert.ok(s.log().some(d => d.verdict === 'deny' && d.rule === 'no-forbidden'), JSON.stringify(s.log()));
+      assert.ok(model.seen.some(q => q.text.includes('not this one')), r.out);
+    });
+
+    test(`a guard that is killed ${a.closes.killed ? 'lets nothing through' : 'is a hole of this vendor'}`, async t => {
+      const s = stage(t, name, model, { policy, edit: text => text.replaceAll(harness, broken(t, 'killed')) }), r = await s.run('RUN[touch allowed]');
+      assert.equal(has(s, 'allowed'), !a.closes.killed, r.out);
+    });
+
+    if (!full) return;
+
+    test(`a guard that hangs ${a.closes.hangs ? 'lets nothing through' : 'is a hole of this vendor'}`, async t => {
+      const short = text => text.replaceAll(harness, broken(t, 'hangs')).replace(/("timeout": |"timeoutSec": |timeout = |timeout: )(\d+)/g, (_, key, n) => key + Number(n) / 10);
+      const s = stage(t, name, model, { policy, edit: short }), r = await s.run('RUN[touch allowed]');
+      assert.equal(has(s, 'allowed'), !a.closes.hangs, r.out);
+    });
+
+    test('a project that does not load refuses', async t => {
+      const s = stage(t, name, model, { policy: 'rulez: []\n' }), r = await s.run('RUN[touch allowed]');
+      assert.ok(!has(s, 'allowed'), r.out);
+    });
+
+    test('a rule with ask refuses where no person is', async t => {
+      const s = stage(t, name, model, { policy }), r = await s.run('RUN[touch asked]');
+      assert.ok(!has(s, 'asked'), r.out);
+    });
+
+    test('the agent does not write its own hook', async t => {
+      const s = stage(t, name, model, { policy }), r = await s.run(`RUN[rm -f ${s.file}]`);
+      assert.ok(existsSync(s.file), r.out);
+    });
+  });
+
+test('doctor names the holes that these tests assert', () => {
+  const said = JSON.parse(spawnSync(harness, ['--json', 'guard', 'doctor', 'claude'], { encoding: 'utf8' }).stdout);
+  assert.ok(said[0].checks.some(c => c.state === 'hole'));
+  for (const [name, a] of Object.entries(agents)) {
+    const holes = JSON.parse(spawnSync(harness, ['--json', 'guard', 'doctor', name], { encoding: 'utf8' }).stdout)[0].checks.filter(c => c.state === 'hole').map(c => c.text).join('\n');
+    if (!a.closes.killed || !a.closes.hangs) assert.match(holes, /lets the call through/, name);
+  }
+});
