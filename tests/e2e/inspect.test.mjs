@@ -57,7 +57,7 @@ test('a tool', t => {
 `);
   const json = JSON.parse(run(['-C', dir, 'inspect', 'look', '--type', 'tool', '--json']).stdout);
   assert.deepEqual(Object.keys(json), ['type', 'name', 'title', 'aliases', 'kind', 'file', 'line', 'description', 'parameters', 'safety',
-    'category', 'icon', 'timeout_ms', 'output_schema', 'retry', 'idempotency', 'injected', 'async', 'confirm', 'agent', 'bundle', 'script',
+    'category', 'icon', 'timeout_ms', 'output_schema', 'retry', 'idempotency', 'injected', 'async', 'confirm', 'calls', 'agent', 'bundle', 'script',
     'command', 'argv', 'env_passthrough', 'environment', 'folder', 'server', 'server_tool']);
   assert.equal(json.type, 'tool');
   assert.equal(json.script, 'def run(args):\n    return args["path"]\n');
@@ -133,8 +133,8 @@ test('unknown and ambiguous names', t => {
   const dir = project(t, files);
   const says = (args, message) => assert.deepEqual(run(['-C', dir, 'inspect', ...args]), { status: 1, stdout: '', stderr: `harness: ${message}\n` });
   says(['look'], '"look" names a tool and an agent (add --type tool or --type agent)');
-  says(['gaurd'], 'no tool, hook or agent is named "gaurd" (did you mean "guard"?)');
-  says(['zzzzzz'], 'no tool, hook or agent is named "zzzzzz"');
+  says(['gaurd'], 'no tool, hook, agent or rule is named "gaurd" (did you mean "guard"?)');
+  says(['zzzzzz'], 'no tool, hook, agent or rule is named "zzzzzz"');
   says(['guard', '--type', 'tool'], 'no tool is named "guard"');
   const { error } = JSON.parse(run(['-C', dir, 'inspect', 'gaurd', '--json']).stdout);
   assert.equal(error.hint, 'did you mean "guard"?');

@@ -71,7 +71,7 @@ test('the JSON shape', t => {
   assert.equal(status, 0);
   assert.equal(stderr, '');
   const got = JSON.parse(stdout);
-  assert.deepEqual(Object.keys(got), ['ok', 'problems', 'tools', 'hooks', 'agents']);
+  assert.deepEqual(Object.keys(got), ['ok', 'problems', 'tools', 'hooks', 'agents', 'rules']);
   assert.equal(got.ok, true);
   assert.deepEqual(got.problems, [remark]);
   assert.deepEqual(got.tools.map(x => x.name), ['find_file', 'read_file']);
@@ -140,7 +140,7 @@ test('the same as JSON', t => {
   assert.equal(status, 1);
   assert.equal(stderr, '');
   const got = JSON.parse(stdout);
-  assert.deepEqual(Object.keys(got), ['ok', 'problems', 'tools', 'hooks', 'agents']);
+  assert.deepEqual(Object.keys(got), ['ok', 'problems', 'tools', 'hooks', 'agents', 'rules']);
   assert.equal(got.ok, false);
   assert.deepEqual([got.tools, got.hooks, got.agents], [[], [], []]);
   for (const p of got.problems) {
