@@ -1,11 +1,11 @@
 // `rules:` at every door: harness call, a model, sub-agents, scripts, MCP clients, tests; and the kinds of calls that hooks see.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { scripted, talker } from './agents.mjs';
 import { caller, hook, tool } from './calls.mjs';
-import { project, run } from './harness.mjs';
+import { project, root, run } from './harness.mjs';
 import { connect, ways } from './mcp_sdk.mjs';
 import { pages } from '../rules/table.mjs';
 
@@ -269,6 +269,23 @@ describe('doors: MCP clients', () => {
       assert.match(result.content[0].text, /denied by rule .*no-push.* \(harness\.md:4\)/);
       assert.equal((await call('bash', { command: 'touch made' })).isError, true);
     });
+});
+
+test('tools of a server: by name, by alias, by kind', async t => {
+  const entry = 'mcp_servers:\n  small:\n    command: python3\n    args: [server.py, honest]\n    env: {LOG: calls.log}\n';
+  const server = readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8');
+  const ruled = rule => caller(t, { 'harness.md': settings([rule], entry), 'server.py': server });
+  const refused = (p, name, rule) => assert.equal(p.call(name, { text: 'hi' }, ['--yes']).error?.rule, rule);
+  for (const what of ['tool: "mcp:small:*"', 'tool: mcp__small__echo', 'kind: mcp']) {
+    const p = ruled(`{ name: r, ${what}, decide: deny }`);
+    refused(p, 'mcp:small:echo', 'r');
+    refused(p, 'mcp__small__echo', 'r');
+    assert.ok(!p.has('calls.log') || !p.text('calls.log').includes('call'));
+  }
+  refused(ruled('{ name: r, tool: "mcp:other:*", decide: allow, otherwise: deny }'), 'mcp:small:echo', 'r');
+  const asked = ruled('{ name: r, tool: "mcp:small:*", decide: ask }');
+  assert.equal(asked.call('mcp:small:echo', { text: 'hi' }).error.rule, 'r');
+  assert.equal(asked.call('mcp:small:echo', { text: 'hi' }, ['--yes']).value, 'echo: hi');
 });
 
 test('harness test names the rule', t => {

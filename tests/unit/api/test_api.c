@@ -30,8 +30,11 @@ static int make_project(void **state) {
     mkdir(path, 0755);
     snprintf(path, sizeof path, "%s/.harness/tools", dir);
     mkdir(path, 0755);
-    put("harness.md", "---\nbuiltin_tools: all\nlimits:\n  max_tool_calls: 1000000\nsecrets:\n  TOKEN: { env: API_TEST_TOKEN }\n---\n");
+    put("harness.md", "---\nbuiltin_tools: all\nlimits:\n  max_tool_calls: 1000000\nsecrets:\n  TOKEN: { env: API_TEST_TOKEN }\n"
+        "rules:\n  - { name: no-hidden, file: [\"**/hidden*\"], decide: deny, because: \"it is private\" }\n"
+        "  - { name: ask-careful, tool: careful, decide: ask }\n---\n");
     put("a.txt", "one\n");
+    put(".harness/tools/careful.md", "---\nsafety:\n  read_only: true\n---\nA program supplies it.\n");
     put(".harness/tools/greet.md", "---\nparameters:\n  name: { type: string, required: true }\nscript: |\n  def run(args):\n      return \"hello, \" + args[\"name\"]\n---\nGreets.\n");
     put(".harness/tools/declared.md", "---\nparameters:\n  n: { type: integer, required: true }\nsafety:\n  read_only: true\n---\nHas no script.\n");
     return 0;
@@ -473,9 +476,35 @@ static void message_parts(void **state) {
     harness_close(h);
 }
 
+static HarnessAnswer note_why(void *user, const char *tool, const char *why, const char *shown) {
+    (void)tool, (void)shown;
+    snprintf(user, 128, "%s", why);
+    return HARNESS_ONCE;
+}
+
+/* Rules of harness.md hold for calls and for native tools of a program. */
+static void rules(void **state) {
+    (void)state;
+    char why[128] = "";
+    Harness *h = open_it(NULL, note_why, why);
+    HarnessResult *r = harness_call(h, "read", "{\"path\":\"x/../hidden.txt\"}", NULL);
+    assert_string_equal(harness_result_error(r), "tool \"read\" is denied by rule \"no-hidden\" (harness.md:8): it is private");
+    fails(r, "policy", "no-hidden");
+    assert_true(add(h, "careful", echo, NULL, NULL));
+    r = harness_call(h, "careful", "{}", NULL);
+    assert_true(harness_result_ok(r));
+    assert_string_equal(why, "rule \"ask-careful\" of harness.md");
+    harness_result_free(r);
+    harness_close(h);
+    h = open_it(NULL, NULL, NULL);
+    assert_true(add(h, "careful", echo, NULL, NULL));
+    fails(harness_call(h, "careful", "{}", NULL), "confirm", "ask-careful");
+    harness_close(h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing),
+        cmocka_unit_test(opening), cmocka_unit_test(calling), cmocka_unit_test(blocked_by_a_space), cmocka_unit_test(listing), cmocka_unit_test(rules),
             cmocka_unit_test(native_tools), cmocka_unit_test(bad_registrations),
         cmocka_unit_test(calls_inside), cmocka_unit_test(cancelling), cmocka_unit_test(events_and_runs), cmocka_unit_test(many_threads),
         cmocka_unit_test(message_parts),             /* last: it changes the project */

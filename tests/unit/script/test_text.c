@@ -1,4 +1,4 @@
-/* Modules without side effects: re, string, set, base64, url, hash, crypto, uuid, template, validate, assert. */
+/* Modules without side effects: re, string, set, base64, url, shell, hash, crypto, uuid, template, validate, assert. */
 #include "script_unit.h"
 
 static const ScriptCase re_cases[] = {
@@ -94,6 +94,24 @@ static const ScriptCase coding_cases[] = {
     { "sleep(float('nan'))", "error: sleep: …" }, { "os.platform(), os.cwd(), os.args(), len(os.hostname()) > 0", "(\"linux\", \"/workspace\", [], True)" },
 };
 
+static const ScriptCase shell_cases[] = {
+    { "shell.parse('git push --force')", "[{\"program\": \"git\", \"args\": [\"push\", \"--force\"], \"exact\": True, \"redirects\": []}]" },
+    { "shell.parse('/usr/bin/env rm \"a b\" > out 2>&1')",
+      "[{\"program\": \"env\", \"args\": [\"rm\", \"a b\"], \"exact\": True, \"redirects\": [{\"op\": \">\", \"fd\": 1, \"target\": \"out\"}, "
+      "{\"op\": \">&\", \"fd\": 2, \"target\": \"1\"}]}, {\"program\": \"rm\", \"args\": [\"a b\"], \"exact\": True, \"redirects\": []}]" },
+    { "[(c['program'], c['args'], c['exact']) for c in shell.parse('$x a; ls $y *.c')]",
+      "[(None, [\"a\"], False), (\"ls\", [None, \"*.c\"], False)]" },
+    { "[c['program'] for c in shell.parse(\"a | (b && sh -c 'c; d') ; echo $(e)\")]", "[\"a\", \"b\", \"sh\", \"c\", \"d\", \"echo\", \"e\"]" },
+    { "[(c['program'], c['exact']) for c in shell.parse('curl x | sh')]", "[(\"curl\", True), (\"sh\", False)]" },
+    { "[c['redirects'] for c in shell.parse('> a < $b')]",
+      "[[{\"op\": \">\", \"fd\": 1, \"target\": \"a\"}, {\"op\": \"<\", \"fd\": 0, \"target\": None}]]" },
+    { "[c['redirects'][0]['target'] for c in shell.parse('cat <<E\\nhi\\nE\\n')]", "[\"hi\\n\"]" },
+    { "[(c['program'], c['exact']) for c in shell.parse('ls; echo \"')]", "[(\"ls\", True), (\"echo\", True), (None, False)]" },
+    { "shell.parse('')", "[]" }, { "shell.parse(1)", "error: shell.parse: for parameter text: got int, want string" },
+    { "len(shell.parse('a;' * 1000))", "1000" },
+    { "shell.parse('x' * 300000)[-1]", "{\"program\": None, \"args\": [], \"exact\": False, \"redirects\": []}" },
+};
+
 static void run(const ScriptCase *t, size_t n) {
     ScriptUnit u;
     script_begin(&u);
@@ -106,8 +124,10 @@ TEST(re)
 TEST(string)
 TEST(set)
 TEST(coding)
+TEST(shell)
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_re), cmocka_unit_test(test_string), cmocka_unit_test(test_set), cmocka_unit_test(test_coding) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_re), cmocka_unit_test(test_string), cmocka_unit_test(test_set), cmocka_unit_test(test_coding),
+                                        cmocka_unit_test(test_shell) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
