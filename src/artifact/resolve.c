@@ -263,22 +263,31 @@ static void check_rules(Loader *l, const Names *names) {
 
 /* ---- rules: ---- */
 
-static bool any_matches(Str pattern, const Str *names, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pattern_matches(pattern, names[i])) return true;
-    return false;
+/* Whether names match a pattern, and whether one of them is of a kind that the rule is about. */
+typedef struct Match { bool name, kind; } Match;
+
+static void note_name(Match *m, const RuleDef *r, Str pattern, Str name, CallKind kind) {
+    if (!pattern_matches(pattern, name)) return;
+    m->name = true;
+    m->kind |= !r->kinds || (r->kinds & CALL_KIND_BIT(kind));
 }
 
-static bool matches_tool(const Loader *l, Str pattern) {
+static Match match_tools(const Loader *l, const RuleDef *r, Str pattern) {
+    Match m = { 0 };
     size_t n;
     const Str *known = call_kind_tools(&n);
-    if (any_matches(pattern, known, n)) return true;
-    for (size_t i = 0; i < l->tools.n; i++)
-        if (pattern_matches(pattern, l->tools.at[i].name) || any_matches(pattern, l->tools.at[i].aliases.at, l->tools.at[i].aliases.n)) return true;
+    for (size_t i = 0; i < n; i++) note_name(&m, r, pattern, known[i], call_kind_of_tool(known[i]));
+    for (size_t i = 0; i < l->tools.n; i++) {
+        const ToolDef *t = &l->tools.at[i];
+        note_name(&m, r, pattern, t->name, project_call_kind(t));
+        for (size_t a = 0; a < t->aliases.n; a++) note_name(&m, r, pattern, t->aliases.at[a], project_call_kind(t));
+    }
     for (size_t i = 0; i < l->unread.n; i++)
-        if (l->unread.at[i].kind == REFERENCE_TOOL && pattern_matches(pattern, l->unread.at[i].name)) return true;
-    return str_starts(pattern, STR("mcp:")) || str_starts(pattern, STR("mcp__")) || str_starts(pattern, STR("resource:"))
-        || pattern_matches(pattern, STR("mcp:server:tool"));
+        if (l->unread.at[i].kind == REFERENCE_TOOL && pattern_matches(pattern, l->unread.at[i].name)) m.name = m.kind = true;
+    note_name(&m, r, pattern, STR("mcp:server:tool"), CALL_MCP);
+    if (str_starts(pattern, STR("mcp:")) || str_starts(pattern, STR("mcp__"))) m.name = true, m.kind |= !r->kinds || (r->kinds & CALL_KIND_BIT(CALL_MCP));
+    if (str_starts(pattern, STR("resource:"))) m.name = true, m.kind |= !r->kinds;
+    return m;
 }
 
 /* Scripts may register tools under any name. */
@@ -294,12 +303,47 @@ static void check_rule_rows(Loader *l, const Names *names) {
         const RuleDef *r = &l->rule_rows.at[i];
         if ((r->vendors & ~VENDOR_BIT(VENDOR_HARNESS)) || has_meta(l)) continue;
         for (size_t k = 0; k < r->tools.n; k++) {
-            if (matches_tool(l, r->tools.at[k])) continue;
+            Match m = match_tools(l, r, r->tools.at[k]);
+            if (m.kind) continue;
+            if (m.name) {
+                problems_add(l->docs.problems, PROBLEM_ERROR, r->file, r->tool_places[k], STR("declare kind: in the tool's file"),
+                             "rule \"" STR_FMT "\": \"" STR_FMT "\" is not of the kind that the rule is about, so it can match no call", STR_ARG(r->name),
+                             STR_ARG(r->tools.at[k]));
+                continue;
+            }
             Str hint = nearest(l, &names->tools, r->tools.at[k], true);
             problems_add(l->docs.problems, PROBLEM_ERROR, r->file, r->tool_places[k],
                          hint.n ? hint : STR("a tool that a program registers needs a file in .harness/tools/"),
                          "rule \"" STR_FMT "\": \"" STR_FMT "\" matches no tool", STR_ARG(r->name), STR_ARG(r->tools.at[k]));
         }
+    }
+}
+
+static bool has_kind(const Loader *l, uint32_t kinds) {
+    const Settings *s = &l->project->settings;
+    size_t n;
+    const Str *names = builtin_names_list(&n);
+    bool all = s->builtin_all || (l->project->has_space && !s->builtin_set);
+    for (size_t i = 0; i < n; i++)
+        if ((all || str_among(names[i], s->builtin_tools.at, s->builtin_tools.n)) && (kinds & CALL_KIND_BIT(call_kind_of_tool(names[i])))) return true;
+    for (size_t i = 0; i < l->tools.n; i++)
+        if (kinds & CALL_KIND_BIT(project_call_kind(&l->tools.at[i]))) return true;
+    return false;
+}
+
+/* A rule about commands or files does not see tools that do not say what they do. */
+static void hint_kinds(Loader *l) {
+    const uint32_t declared = CALL_KIND_BIT(CALL_MCP) | CALL_KIND_BIT(CALL_AGENT) | CALL_KIND_BIT(CALL_META);
+    for (size_t i = 0; i < l->rule_rows.n && l->tools.n; i++) {
+        const RuleDef *r = &l->rule_rows.at[i];
+        bool own = !r->vendors || (r->vendors & VENDOR_BIT(VENDOR_HARNESS));
+        if (!own || !r->kinds || (r->kinds & declared) || has_kind(l, r->kinds)) continue;
+        Buf kinds = { 0 };
+        for (CallKind k = CALL_KIND_NONE + 1; k < CALL_KIND_COUNT; k++)
+            if (r->kinds & CALL_KIND_BIT(k)) buf_add_fmt(&kinds, "%s%s", kinds.n ? ", " : "", call_kind_name(k));
+        problems_add(l->docs.problems, PROBLEM_HINT, r->file, (Place){ r->line, 1 }, STR("a tool declares its kind with kind:"),
+                     "rule \"" STR_FMT "\": no tool of this project is of the kind " STR_FMT, STR_ARG(r->name), STR_ARG(buf_str(&kinds)));
+        buf_clear(&kinds);
     }
 }
 
@@ -364,6 +408,7 @@ void resolve_project(Loader *l) {
     check_references(l, &names);
     check_rules(l, &names);
     check_rule_rows(l, &names);
+    hint_kinds(l);
     check_server_tools(l, &names.servers);
     check_agents(l);
     note_prompt(l);

@@ -102,6 +102,22 @@ test('the load stops: no list, an empty key, rules elsewhere', t => {
   says({ '.harness/hooks/h.md': hook('tool.pre', 'return allow()', 'when: payload["kind"] == "shel"') }, /hook "h": when: "shel" is not a kind of call/);
 });
 
+test('a rule about a tool of another kind stops the load; one that no tool can meet gets a hint', t => {
+  const runs = head => ({ '.harness/tools/run_it.md': tool('return 1', `${head}parameters: { command: { type: string, required: true } }`) });
+  const about = rule => ({ 'harness.md': `---\nrules:\n  - ${rule}\n---\n` });
+  const bound = '{ name: a, tool: run_it, shell: [git], decide: deny }';
+  const r = caller(t, { ...about(bound), ...runs('') }).run(['validate']);
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /harness\.md:3:16: rule "a": "run_it" is not of the kind that the rule is about.*declare kind: in the tool's file/);
+  const p = caller(t, { ...about(bound), ...runs('kind: shell\n') });
+  assert.equal(p.run(['validate']).status, 0);
+  assert.equal(p.call('run_it', { command: 'git log' }).error.rule, 'a');
+  const hinted = caller(t, { ...about('{ name: a, shell: [git], decide: deny }'), ...runs('') }).run(['validate', '--strict']);
+  assert.equal(hinted.status, 0);
+  assert.match(hinted.stderr, /harness\.md:3:1: rule "a": no tool of this project is of the kind shell .*\[hint\]/);
+  assert.equal(caller(t, { ...about('{ name: a, shell: [git], decide: deny }'), ...runs('kind: shell\n') }).run(['validate', '--strict']).stderr, '');
+});
+
 test('a refusal names the rule, its file and its reason', t => {
   const p = caller(t, { 'harness.md': settings([noPush, noSecrets]), '.env': 'KEY=1', 'docs/a.md': 'a' });
   const r = p.call('bash', { command: 'cd . && env git -C x push --force' }, ['--yes']);
