@@ -378,14 +378,13 @@ const Command command_table[] = {
         .run = command_pull,
     },
     {
-        .name = "run", .operands = "",
+        .name = "run", .operands = "[PROMPT]", .max = 1,
         .summary = "work with the project's agent",
-        .about = "Without -p a conversation in the terminal: /help lists its commands, Ctrl-C\n"
-                 "stops the step, Ctrl-D leaves; without a terminal each line of standard input is\n"
-                 "a message. With -p one job, whose answer alone goes to standard output. The run\n"
-                 "is kept: see `harness runs`. Without a model in harness.md the keys decide.",
+        .about = "A conversation that begins with PROMPT: /help lists its commands, Ctrl-C stops\n"
+                 "the step, Ctrl-D leaves. With -p, or PROMPT and no terminal, one job, whose\n"
+                 "answer goes to standard output; else each line of standard input is a message.",
         .example = "harness run -p 'What does this project do?'\n"
-                   "harness run --tools tools.json -p 'Which files changed?'",
+                   "harness run --tools tools.json 'Which files changed?'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}\n"
                 "\n"
                 "One such line for each message. reason only when status is not completed. turns\n"
@@ -415,6 +414,17 @@ const Command command_table[] = {
         .run = command_runs_cancel,
     },
     {
+        .name = "runs fork", .operands = "RUN", .min = 1, .max = 1,
+        .summary = "start a new run from a turn of an earlier one",
+        .about = "The new run begins with the conversation up to the end of a turn, and goes on\n"
+                 "like `runs resume`, also with another model or agent. The earlier run stays as\n"
+                 "it is. Approvals are not inherited. Without -p and without a terminal, only\n"
+                 "prints the id of the new run.",
+        .example = "harness runs fork last --at 2 -p 'try it the other way'",
+        .json = "{run, status, response, reason, turns, tool_calls, usage}; without -p {run}",
+        .flags = command_flags_runs_fork, .run = command_runs_fork,
+    },
+    {
         .name = "runs prune", .operands = "",
         .summary = "remove old runs",
         .about = "Removes whole runs that ended longer ago than AGE: events, artifacts, tasks,\n"
@@ -429,10 +439,11 @@ const Command command_table[] = {
         .summary = "continue an interrupted run",
         .about = "Continues where the run stopped. Nothing is done twice: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
-                 "the others the model learns that their outcome is unknown. RUN may be a prefix.",
+                 "the others the model learns that their outcome is unknown. At a terminal shows\n"
+                 "the conversation so far, and goes on with it.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
-        .flags = command_flags_run, .run = command_runs_resume,
+        .flags = command_flags_runs_resume, .run = command_runs_resume,
     },
     {
         .name = "runs say", .operands = "RUN TEXT", .min = 2, .max = 2,

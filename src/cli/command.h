@@ -72,6 +72,7 @@ int command_new(Cli *cli);
 int command_run(Cli *cli);
 int command_runs(Cli *cli);
 int command_runs_cancel(Cli *cli);
+int command_runs_fork(Cli *cli);
 int command_runs_prune(Cli *cli);
 int command_runs_resume(Cli *cli);
 int command_runs_say(Cli *cli);

@@ -71,21 +71,36 @@ const Flag command_flags_call[] = {
     { 0 },
 };
 
+#define AGENT_FLAGS \
+    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" }, \
+    { "--effort", NULL, "LEVEL", "none|minimal|low|medium|high", "how hard the model thinks" }, \
+    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" }, \
+    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" }, \
+    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" }, \
+    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" }, \
+    { "--record", NULL, "FILE", NULL, "record requests and replies" }, \
+    { "--replay", NULL, "FILE", NULL, "answer from a recording" }, \
+    { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" }, \
+    SESSION_FLAGS, \
+    { "--ephemeral", NULL, NULL, NULL, "store nothing" }, \
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" }, \
+    { 0 }
+
 const Flag command_flags_run[] = {
     { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
-    { "--model", NULL, "MODEL", NULL, "a profile of harness.md, or a model's name" },
-    { "--effort", NULL, "LEVEL", "none|minimal|low|medium|high", "how hard the model thinks" },
-    { "--agent", NULL, "AGENT", NULL, "talk to this agent instead" },
-    { "--only", NULL, "TOOLS", NULL, "offer only these tools: A,B,C" },
-    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
-    { "--max-turns", NULL, "N", NULL, "at most N replies of the model" },
-    { "--record", NULL, "FILE", NULL, "record requests and replies" },
-    { "--replay", NULL, "FILE", NULL, "answer from a recording" },
-    { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" },
-    SESSION_FLAGS,
-    { "--ephemeral", NULL, NULL, NULL, "store nothing" },
-    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
-    { 0 },
+    { "--continue", NULL, NULL, NULL, "go on with the last conversation" },
+    AGENT_FLAGS,
+};
+
+const Flag command_flags_runs_resume[] = {
+    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    AGENT_FLAGS,
+};
+
+const Flag command_flags_runs_fork[] = {
+    { "--at", NULL, "TURN", NULL, "after this turn; else after the last one that ended" },
+    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    AGENT_FLAGS,
 };
 
 const Flag command_flags_runs[] = {

@@ -27,7 +27,12 @@ void store_close(Store *s);                                  /* also releases al
 /* Runs. A live run is leased: by a lock that ends with the process, and by pid, start time and boot id, which identify
  * the holder. status: running, or as set by store_run_end; store_run_each reports "interrupted" for a running one whose
  * process is gone. */
-typedef struct StoreRun { Str id, status, agent, parent, session, title; int64_t started_ns, ended_ns, turns, tool_calls; Str usage; double cost; } StoreRun;
+typedef struct StoreRun {
+    Str id, status, agent, parent, session, title;                            /* parent: the run that it was forked from */
+    int64_t started_ns, ended_ns, turns, tool_calls;
+    Str usage;
+    double cost;
+} StoreRun;
 bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err);   /* new, and leased */
 bool store_run_lease(Store *s, Str id, Error *err);          /* to resume it. ERR_POLICY when another process holds it;
                                                               * may be repeated */
@@ -38,6 +43,12 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
 /* Calls `each` with the run; *found is false, and `each` is not called, if there is none. */
 bool store_run_get(Store *s, Str id, bool (*each)(void *ctx, const StoreRun *run), void *ctx, bool *found, Error *err);
 bool store_run_status(Store *s, Str id, Buf *status, Error *err);             /* overwrites *status; ERR_VALIDATION: no such run */
+/* Makes run `id` from another one: the events up to the end of a turn (0: of the last one that ended), with their artifacts under new keys, media,
+ * finished tasks, and an event run.forked. Questions, answers and the session stay behind. The new run is to be resumed. ERR_VALIDATION: no such run
+ * or turn. */
+typedef struct StoreFork { Str from, id, agent; int64_t turn; } StoreFork;
+typedef struct StoreForked { int64_t turn; uint64_t last; } StoreForked;      /* last: the number of the last event that was copied */
+bool store_run_fork(Store *s, const StoreFork *f, StoreForked *out, Error *err);
 /* By id, by the beginning or the end of one, or "last": the newest with a prompt. Else ERR_VALIDATION: no such run, or more than one. */
 bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 

@@ -3,21 +3,19 @@
 #include "base/random.h"
 #include "store/store_private.h"
 
-enum { KEY_CHARS = 12, KEY_TRIES = 10 };
-
-static void make_key(char out[4 + KEY_CHARS + 1]) {
+void store_artifact_key(char out[STORE_KEY_SIZE]) {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     memcpy(out, "art_", 4);
-    for (int i = 0; i < KEY_CHARS; i++) out[4 + i] = letters[random_below(sizeof letters - 1)];
-    out[4 + KEY_CHARS] = 0;
+    for (int i = 4; i < STORE_KEY_SIZE - 1; i++) out[i] = letters[random_below(sizeof letters - 1)];
+    out[STORE_KEY_SIZE - 1] = 0;
 }
 
 bool store_artifact_put(Store *s, Str run, Str tool, Str mime, Str bytes, Buf *key, Error *err) {
-    char text[4 + KEY_CHARS + 1];
+    char text[STORE_KEY_SIZE];
     bool ok = true, fresh = false;
     store_lock(s);
-    for (int i = 0; ok && !fresh && i < KEY_TRIES; i++) {
-        make_key(text);
+    for (int i = 0; ok && !fresh && i < STORE_KEY_TRIES; i++) {
+        store_artifact_key(text);
         StoreQuery q = store_query(s, SQL_ARTIFACT_PUT, "store artifact", err);
         ok = store_end(&q, store_bind(&q, "ssssib", str_from(text), run, tool, mime, clock_wall_ns(), bytes) && store_row(&q, &(bool){ 0 }));
         fresh = ok && s->api->changes(s->db) == 1;

@@ -25,50 +25,24 @@ typedef struct Record { uint64_t size, seq; int64_t time_ns; int depth; bool ski
 
 /* ---- writing ---- */
 
-/* A run with events in the batch. `hash` is that of its last event. */
-typedef struct BatchRun { Str id; int64_t n, turns, calls; uint64_t last; uint8_t hash[SHA256_BYTES]; } BatchRun;
-typedef struct Batch { Arena arena; Table runs; BatchRun *last; } Batch;
-
-/* The row of a run holds the hash of its last event. Reading it there, and not from the last event, makes the next event show that events were
- * removed from the end. */
-static bool read_head(Store *s, BatchRun *run, Error *err) {
-    StoreQuery q = store_query(s, SQL_RUN_HEAD, "write events", err);
-    bool some = false, ok = store_bind(&q, "s", run->id) && store_row(&q, &some);
-    store_event_first(run->id, run->hash);
-    if (ok && some) {
-        Str hash = store_text(&q, 1);
-        run->n = store_int(&q, 0);
-        if (hash.n == SHA256_BYTES) memcpy(run->hash, hash.at, SHA256_BYTES);
-    }
-    return store_end(&q, ok);
-}
+typedef struct Batch { Arena arena; Table runs; StoreWriter *last; } Batch;
 
 /* False with ERR_NONE: no such run. */
 static bool find_run(Store *s, Batch *b, Str id, Error *err) {
     if (b->last && str_eq(b->last->id, id)) return true;
     b->last = table_get(&b->runs, id);
     if (b->last) return true;
-    BatchRun run = { .id = id };
-    if (!read_head(s, &run, err) || run.n == 0) return false;
-    b->last = ARENA_ARRAY(&b->arena, BatchRun, 1);
+    StoreWriter run;
+    if (!store_writer_open(s, id, &run, err) || run.n == 0) return false;
+    b->last = ARENA_ARRAY(&b->arena, StoreWriter, 1);
     *b->last = run;
     table_put(&b->runs, id, b->last);
     return true;
 }
 
-static void count(BatchRun *run, const Event *e) {
-    run->turns += e->depth == 0 && str_eq(e->type, STR("completion.completed"));
-    run->calls += str_eq(e->type, STR("tool.started"));
-}
-
 static bool write_runs(Store *s, Batch *b, Error *err) {
     bool ok = true;
-    for (size_t i = 0; ok && i < b->runs.n; i++) {
-        const BatchRun *r = b->runs.entry[i].value;
-        StoreQuery q = store_query(s, SQL_RUN_GROW, "write events", err);
-        ok = store_end(&q, store_bind(&q, "iiiib", r->n, r->turns, r->calls, (int64_t)r->last, (Str){ (const char *)r->hash, SHA256_BYTES }) &&
-                               store_row(&q, &(bool){ 0 }));
-    }
+    for (size_t i = 0; ok && i < b->runs.n; i++) ok = store_writer_close(s, b->runs.entry[i].value, err);
     return ok;
 }
 
@@ -81,14 +55,6 @@ static Event event_at(const char *at, Record *out) {
     for (int i = 0; i < TEXTS; at += r.n[i++]) *text[i] = (Str){ at, r.n[i] };
     *out = r;
     return e;
-}
-
-static bool insert(Store *s, BatchRun *run, const Event *e, Error *err) {
-    store_event_chain(e, run->hash, run->hash);
-    run->last = e->seq;
-    StoreQuery q = store_query(s, SQL_EVENT_PUT, "write events", err);
-    return store_end(&q, store_bind(&q, "iississb", store_event_id(run->n, e->seq), e->time_ns, e->agent, e->parent, (int64_t)e->depth, e->type, e->data,
-                                    (Str){ (const char *)run->hash, SHA256_BYTES }) && store_row(&q, &(bool){ 0 }));
 }
 
 /* Marks an event that can never be written, so that it does not block other runs: the next flush skips it. */
@@ -106,8 +72,7 @@ static bool write_one(Store *s, Batch *b, const Event *e, size_t at, Error *err)
         error_set(err, ERR_VALIDATION, "write events: no such run: " STR_FMT, STR_ARG(e->run));
         return give_up(s, at);
     }
-    count(b->last, e);
-    if (insert(s, b->last, e, err)) return true;
+    if (store_writer_add(s, b->last, e, err)) return true;
     if ((s->api->extended_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT) return false;
     error_set(err, ERR_IO, "write events: state file %s already has event %llu of run " STR_FMT ": another process writes it", s->path,
               (unsigned long long)e->seq, STR_ARG(e->run));

@@ -16,11 +16,12 @@
                      "boot) VALUES (?1, 'running', ?2, '', ?3, ?4, 0, 0, 0, '', ?5, ?6, ?7)") \
     X(SQL_RUN_HOLDER, "SELECT pid, pid_start, boot FROM runs WHERE id = ?1") \
     X(SQL_RUN_LEASE, "UPDATE runs SET status = 'running', pid = ?2, pid_start = ?3, boot = ?4 WHERE id = ?1") \
-    X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, parent = ?7, cost = ?8, pid = 0, " \
+    X(SQL_RUN_END, "UPDATE runs SET status = ?2, ended_ns = ?3, turns = ?4, tool_calls = ?5, usage = ?6, cost = ?7, pid = 0, " \
                    "pid_start = 0, boot = '' WHERE id = ?1") \
     X(SQL_RUN_NUMBER, "SELECT n FROM runs WHERE id = ?1") \
     X(SQL_RUN_HEAD, "SELECT n, hash FROM runs WHERE id = ?1") \
-    X(SQL_RUN_GROW, "UPDATE runs SET turns = turns + ?2, tool_calls = tool_calls + ?3, last = ?4, hash = ?5 WHERE n = ?1") \
+    X(SQL_RUN_GROW, "UPDATE runs SET turns = turns + ?2, tool_calls = tool_calls + ?3, last = ?4, hash = ?5, " \
+                    "cost = cost + ?6 WHERE n = ?1") \
     X(SQL_RUN_TITLE, "UPDATE runs SET title = ?2 WHERE id = ?1 AND title = ''") \
     X(SQL_EVENT_PUT, "INSERT INTO events (id, time_ns, agent, parent, depth, type, data, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
     X(SQL_EVENT_LAST, "SELECT id & 0xffffffff FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1") \
@@ -124,6 +125,16 @@ static inline int64_t store_event_id(int64_t run, uint64_t seq) { return (run <<
 /* store_verify.c. `previous` is the hash of the event before e, or store_chain_first of the run. `out` may be `previous`. */
 void store_event_first(Str run, uint8_t out[SHA256_BYTES]);
 void store_event_chain(const Event *e, const uint8_t previous[SHA256_BYTES], uint8_t out[SHA256_BYTES]);
+
+/* store_artifact.c: "art_" and 12 characters. */
+enum { STORE_KEY_SIZE = 4 + 12 + 1, STORE_KEY_TRIES = 10 };
+void store_artifact_key(char out[STORE_KEY_SIZE]);
+
+/* store_writer.c. The caller holds the store's lock and a transaction. A writer that failed must not be closed. */
+typedef struct StoreWriter { Str id; int64_t n, turns, calls; uint64_t last; double cost; uint8_t hash[SHA256_BYTES]; } StoreWriter;
+bool store_writer_open(Store *s, Str run, StoreWriter *out, Error *err);     /* borrows `run`; n is 0 if there is no such run */
+bool store_writer_add(Store *s, StoreWriter *w, const Event *e, Error *err);
+bool store_writer_close(Store *s, const StoreWriter *w, Error *err);
 
 /* store_event.c. The caller holds the store's lock for the middle three, which include the queue in another
  * transaction: if store_events_queued, call store_events_write inside it and store_events_done after it. */

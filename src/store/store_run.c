@@ -60,7 +60,7 @@ bool store_run_lease(Store *s, Str id, Error *err) {
 static bool update_ended(Store *s, const StoreRun *run, Error *err) {
     int64_t ended = run->ended_ns ? run->ended_ns : clock_wall_ns();
     StoreQuery q = store_query(s, SQL_RUN_END, "end run", err);
-    bool ok = store_end(&q, store_bind(&q, "ssiiissd", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->parent, run->cost) &&
+    bool ok = store_end(&q, store_bind(&q, "ssiiisd", run->id, run->status, ended, run->turns, run->tool_calls, run->usage, run->cost) &&
                                 store_row(&q, &(bool){ 0 }));
     if (ok && s->api->changes(s->db) == 0) ok = error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(run->id));
     return ok;

@@ -12,16 +12,21 @@
 
 /* ---- starting ---- */
 
-static Str new_id(Run *r) {
+void run_new_id(char out[RUN_ID_SIZE]) {
     uint8_t b[16];
     random_fill(b, sizeof b);
     uint64_t ms = (uint64_t)(clock_wall_ns() / 1000000);
     for (int i = 0; i < 6; i++) b[i] = (uint8_t)(ms >> (40 - 8 * i));
     b[6] = (uint8_t)(0x70 | (b[6] & 0x0f));
     b[8] = (uint8_t)(0x80 | (b[8] & 0x3f));
-    char *t = arena_fmt(&r->arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6],
-                        b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-    return str_from(t);
+    snprintf(out, RUN_ID_SIZE, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8],
+             b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static Str new_id(Run *r) {
+    char id[RUN_ID_SIZE];
+    run_new_id(id);
+    return arena_str(&r->arena, str_from(id));
 }
 
 static void copy_config(Run *r, const RunConfig *c) {

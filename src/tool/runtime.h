@@ -178,6 +178,8 @@ typedef enum RunStatus {
 } RunStatus;
 const char *run_status_name(RunStatus s);                    /* "" for RUN_OPEN */
 
+enum { RUN_ID_SIZE = 37 };
+void run_new_id(char out[RUN_ID_SIZE]);                      /* a UUID v7 */
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 /* Cancels running tasks, writes run.ended and frees the run. False with *err when the event could not be written. */
 bool run_end(Run *r, RunStatus status, Error *err);

@@ -1,22 +1,44 @@
-/* harness run: a job (-p) or a conversation with the project's agent; harness runs resume. */
+/* harness run: a job or a conversation with the project's agent; harness runs resume and runs fork, which continue an earlier one. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "agent/session.h"
 #include "cli/opening.h"
+#include "cli/past.h"
+#include "cli/state.h"
 #include "cli/terminal/talk.h"
 #include "tool/task/task.h"
 
 enum { PROMPT_MAX = 16 << 20 };
 
 typedef struct Attached { const char *path; Buf bytes; } Attached;
-typedef struct Running { Cli *cli; Opening open; Agents *agents; Session *session; Show *show; Buf prompt; VEC(Str) only; VEC(Attached) files; } Running;
+typedef struct Running {
+    Cli *cli;
+    Opening open;
+    Agents *agents;
+    Session *session;
+    Show *show;
+    Buf prompt, agent, past;             /* past: what an earlier process did, to be shown */
+    bool forked;                         /* the run was just made from another one */
+    bool job;                            /* answers the prompt and ends; otherwise the prompt is the first message of a conversation */
+    VEC(Str) only;
+    VEC(Attached) files;
+} Running;
 
-static bool read_prompt(Running *r, const char *given, Error *err) {
-    if (strcmp(given, "-") == 0) return cli_read("-", PROMPT_MAX, &r->prompt, err);
-    buf_add(&r->prompt, str_from(given));
-    return true;
+/* Reads -p or, for `harness run`, the operand. Without a terminal an operand is a job too. Exit status, or -1. */
+static int read_prompt(Running *r, const char *operand) {
+    const char *given = args_value(&r->cli->args, "-p"), *text = given ? given : operand;
+    Error err = { 0 };
+    r->job = given || (operand && !(isatty(0) && isatty(1)));
+    if (given && operand) return error_set(&err, ERR_VALIDATION, "give the prompt either as an argument or with -p"), cli_fail(r->cli, CLI_WRONG_USE, &err);
+    if (!text) return -1;
+    if (given && strcmp(given, "-") == 0) {
+        if (!cli_read("-", PROMPT_MAX, &r->prompt, &err)) return cli_fail(r->cli, CLI_FAILED, &err);
+    } else buf_add(&r->prompt, str_from(text));
+    if (str_trim(buf_str(&r->prompt)).n) return -1;
+    error_set(&err, ERR_VALIDATION, "%s the text is empty", given ? "-p:" : "prompt:");
+    return cli_fail(r->cli, CLI_WRONG_USE, &err);
 }
 
 /* Before the project is opened: the user names these files, not the project. */
@@ -79,9 +101,21 @@ static int one_job(Running *r, Str text) {
     return CLI_INTERRUPTED;
 }
 
+/* With a prompt that is answered first. If nothing more is said, the line about resuming is written here. */
 static int conversation(Running *r) {
     Talk t = talk_of(r);
-    return talk(&t);
+    Error err = { 0 };
+    RunStatus status = RUN_OPEN;
+    Buf line = { 0 };
+    if (r->prompt.n && !talk_answer(&t, buf_str(&r->prompt), &status, &err)) return cli_fail(r->cli, CLI_FAILED, &err);
+    size_t messages = session_message_count(r->session);
+    int out = talk(&t);
+    if (r->prompt.n && t.kept && session_message_count(r->session) == messages) {
+        buf_add_fmt(&line, "resume with: harness runs resume " STR_FMT, STR_ARG(run_id(session_run(r->session))));
+        cli_say(r->cli, SAY_HINT, buf_str(&line));
+    }
+    buf_clear(&line);
+    return out;
 }
 
 /* ---- opening ---- */
@@ -92,8 +126,8 @@ static int open_session(Running *r, Str id, bool resume) {
     Error err = { 0 };
     AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")),
         .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
-    SessionConfig sc = { .agent = str_from(args_value(a, "--agent")), .watch = show_watch(r->show) };
-    RunConfig rc = { .id = id, .conversation = !args_has(a, "-p") };
+    SessionConfig sc = { .agent = args_value(a, "--agent") ? str_from(args_value(a, "--agent")) : buf_str(&r->agent), .watch = show_watch(r->show) };
+    RunConfig rc = { .id = id, .conversation = !r->job };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (args_value(a, "--only")) {
         split_names(r, args_value(a, "--only"));
@@ -129,27 +163,80 @@ static int finish(Running *r, int status) {
     show_free(r->show);
     opening_close(&r->open);
     buf_clear(&r->prompt);
+    buf_clear(&r->agent);
+    buf_clear(&r->past);
     VEC_CLEAR(&r->only);
     for (size_t i = 0; i < r->files.n; i++) buf_clear(&r->files.at[i].bytes);
     VEC_CLEAR(&r->files);
     return status;
 }
 
+/* ---- an earlier run ---- */
+
+/* At a terminal, the conversation so far. */
+static bool read_past(Running *r, Store *store, Str id, Error *err) {
+    if (!past_agent(store, id, &r->agent, err)) return false;
+    return r->job || r->cli->json || !isatty(2) || past_read(r->cli, store, id, &r->past, err);
+}
+
+static int go_on(Running *r) {
+    Cli *cli = r->cli;
+    Error err = { 0 };
+    bool person = isatty(0) && !cli->json;
+    (void)cli_write(STDERR_FILENO, buf_str(&r->past), true);
+    if (session_unfinished(r->session)) {
+        if (r->files.n) {
+            error_set(&err, ERR_VALIDATION, "--file: the run has an answer to finish first; resume it without --file");
+            return cli_fail(cli, CLI_WRONG_USE, &err);
+        }
+        int status = one_job(r, STR(""));
+        if (status != CLI_OK || !(r->prompt.n || person)) return status;
+    }
+    if (r->job) return one_job(r, buf_str(&r->prompt));
+    if (r->prompt.n || person) return conversation(r);
+    if (!r->forked) cli_say(cli, SAY_HINT, STR("the run is finished: nothing is left to do (continue the conversation with -p TEXT)"));
+    return CLI_OK;
+}
+
+static int resume_run(Running *r, Store *store, Str id) {
+    Error err = { 0 };
+    if (!read_past(r, store, id, &err)) return cli_fail(r->cli, CLI_FAILED, &err);
+    int status = open_session(r, id, true);
+    return status >= 0 ? status : go_on(r);
+}
+
+static bool find_run(Running *r, Store **store, Buf *id, Error *err) {
+    *store = runtime_store(r->open.rt, err);
+    if (!*store) return err->kind != ERR_NONE ? false : error_set(err, ERR_CONFIG, "an earlier run cannot be continued with --ephemeral");
+    if (r->cli->args.n_operands && !args_has(&r->cli->args, "--continue")) return store_run_find(*store, str_from(r->cli->args.operands[0]), id, err);
+    return past_last(*store, runtime_project(r->open.rt)->root, str_from(args_value(&r->cli->args, "--agent")), id, err);
+}
+
+static int continue_last(Running *r) {
+    Error err = { 0 };
+    Buf id = { 0 };
+    Store *store;
+    int status = find_run(r, &store, &id, &err) ? resume_run(r, store, buf_str(&id)) : cli_fail(r->cli, CLI_FAILED, &err);
+    buf_clear(&id);
+    return status;
+}
+
+/* ---- the commands ---- */
+
 static int run(Running *r) {
     Cli *cli = r->cli;
-    const char *given = args_value(&cli->args, "-p"), *record = args_value(&cli->args, "--record");
+    const char *record = args_value(&cli->args, "--record");
     Error err = { 0 };
-    if (given && !read_prompt(r, given, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    if (given && str_trim(buf_str(&r->prompt)).n == 0) {
-        error_set(&err, ERR_VALIDATION, "-p: the text is empty");
-        return cli_fail(cli, CLI_WRONG_USE, &err);
-    }
+    int status = read_prompt(r, cli->args.n_operands ? cli->args.operands[0] : NULL);
+    if (status >= 0) return status;
     if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     const char *writable[2] = { record, NULL };
-    int status = opening_open_agent(&r->open, cli, record ? writable : NULL);
-    if (status < 0) status = open_session(r, (Str){ 0 }, false);
+    status = opening_open_agent(&r->open, cli, record ? writable : NULL);
     if (status >= 0) return status;
-    return given ? one_job(r, buf_str(&r->prompt)) : conversation(r);
+    if (args_has(&cli->args, "--continue")) return continue_last(r);
+    status = open_session(r, (Str){ 0 }, false);
+    if (status >= 0) return status;
+    return r->job ? one_job(r, buf_str(&r->prompt)) : conversation(r);
 }
 
 int command_run(Cli *cli) {
@@ -158,36 +245,61 @@ int command_run(Cli *cli) {
 }
 
 static int resume(Running *r) {
-    Cli *cli = r->cli;
     Error err = { 0 };
-    Buf id = { 0 };
-    if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    int status = opening_open_agent(&r->open, cli, NULL);
+    int status = read_prompt(r, NULL);
     if (status >= 0) return status;
-    Store *store = runtime_store(r->open.rt, &err);
-    if (!store || !store_run_find(store, str_from(cli->args.operands[0]), &id, &err)) {
-        buf_clear(&id);
-        return cli_fail(cli, CLI_FAILED, &err);
-    }
-    status = open_session(r, buf_str(&id), true);
-    buf_clear(&id);
-    if (status >= 0) return status;
-    if (session_unfinished(r->session) && r->files.n) {
-        error_set(&err, ERR_VALIDATION, "--file: the run has an answer to finish first; resume it without --file");
-        return cli_fail(cli, CLI_WRONG_USE, &err);
-    }
-    if (session_unfinished(r->session)) return one_job(r, STR(""));
-    const char *given = args_value(&cli->args, "-p");
-    if (given && !read_prompt(r, given, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    if (given) return one_job(r, buf_str(&r->prompt));
-    if (!isatty(0)) {
-        cli_say(cli, SAY_HINT, STR("the run is finished: nothing is left to do (continue the conversation with -p TEXT)"));
-        return CLI_OK;
-    }
-    return conversation(r);
+    if (!read_files(r, &err)) return cli_fail(r->cli, CLI_WRONG_USE, &err);
+    status = opening_open_agent(&r->open, r->cli, NULL);
+    return status >= 0 ? status : continue_last(r);
 }
 
 int command_runs_resume(Cli *cli) {
     Running r = { .cli = cli, .show = show_new(cli), .open = { .events = -1 } };
     return finish(&r, resume(&r));
+}
+
+/* ---- fork ---- */
+
+static bool make_fork(Running *r, Store *store, Str from, char id[RUN_ID_SIZE], Error *err) {
+    const char *agent = args_value(&r->cli->args, "--agent"), *at = args_value(&r->cli->args, "--at");
+    StoreFork f = { .from = from };
+    StoreForked made;
+    Buf line = { 0 };
+    run_new_id(id);
+    r->forked = true;
+    f.id = str_from(id);
+    if (!positive("--at", at, &f.turn, err) || !past_agent(store, from, &r->agent, err)) return false;
+    f.agent = agent ? str_from(agent) : buf_str(&r->agent);
+    bool ok = store_run_fork(store, &f, &made, err);
+    if (ok) {
+        buf_add_fmt(&line, "run %s continues " STR_FMT " after turn %lld", id, STR_ARG(state_short_id(from)), (long long)made.turn);
+        cli_say(r->cli, SAY_HINT, buf_str(&line));
+    }
+    buf_clear(&line);
+    return ok;
+}
+
+/* A fork that cannot be opened leaves no run behind. */
+static int fork_run(Running *r) {
+    Error err = { 0 };
+    Buf from = { 0 };
+    Store *store;
+    char id[RUN_ID_SIZE];
+    int status = read_prompt(r, NULL);
+    if (status >= 0) return status;
+    if (!read_files(r, &err)) return cli_fail(r->cli, CLI_WRONG_USE, &err);
+    status = opening_open_agent(&r->open, r->cli, NULL);
+    if (status >= 0) return status;
+    bool ok = find_run(r, &store, &from, &err) && make_fork(r, store, buf_str(&from), id, &err);
+    buf_clear(&from);
+    if (!ok) return cli_fail(r->cli, CLI_FAILED, &err);
+    if (!r->job && !isatty(0)) buf_add_fmt(&r->cli->out, r->cli->json ? "{\"run\":\"%s\"}\n" : "%s\n", id);
+    status = resume_run(r, store, str_from(id));
+    if (!r->session) (void)store_run_prune(store, str_from(id), NULL);
+    return status;
+}
+
+int command_runs_fork(Cli *cli) {
+    Running r = { .cli = cli, .show = show_new(cli), .open = { .events = -1 } };
+    return finish(&r, fork_run(&r));
 }

@@ -1,4 +1,4 @@
-/* The chain of hashes of a run's events, and the removal of runs. */
+/* The chain of hashes of a run's events, the removal of runs, and forks. */
 #include "place.h"
 #include "artifact_list.h"
 #include "store/store_chain.h"
@@ -276,6 +276,94 @@ static void test_prune(void **state) {
     place_close(&p);
 }
 
+/* ---- forks ---- */
+
+static void emit_one(StorePlace *p, Store *s, uint64_t seq, const char *type, Str data) {
+    EventSink sink = store_event_sink(s);
+    Event e = { .seq = seq, .time_ns = (int64_t)seq, .run = STR("r1"), .type = str_from(type), .data = data };
+    must(p, sink.write(sink.self, &e, &p->err));
+}
+
+static bool list_data(void *ctx, const Event *e) {
+    buf_add_fmt(ctx, STR_FMT " " STR_FMT "\n", STR_ARG(e->type), STR_ARG(e->data));
+    return true;
+}
+
+static bool list_parent(void *ctx, const StoreRun *r) {
+    buf_add_fmt(ctx, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT "/%lld/%lld/%.1f", STR_ARG(r->status), STR_ARG(r->parent), STR_ARG(r->agent), STR_ARG(r->title),
+                (long long)r->turns, (long long)r->tool_calls, r->cost);
+    return true;
+}
+
+static bool list_command(void *ctx, const StoreCommand *c) {
+    buf_add_fmt(ctx, "%lld:" STR_FMT " ", (long long)c->n, STR_ARG(c->body));
+    return true;
+}
+
+static void test_fork(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf text = { 0 }, key = { 0 }, data = { 0 }, more = { 0 };
+    StoreForked forked;
+    bool found = false;
+    place_open(&p);
+    Store *s = must_open(&p);
+    must(&p, store_run_start(s, STR("r1"), STR("main"), STR("sess"), &p.err) && store_run_title(s, STR("r1"), STR("Title"), &p.err));
+    must(&p, store_artifact_put(s, STR("r1"), STR("t"), STR("text/plain"), STR("bytes"), &key, &p.err));
+    buf_add_fmt(&data, "{\"text\":\"see " STR_FMT ", art_ and art_000000000000\"}", STR_ARG(buf_str(&key)));
+    for (int i = 0; i < 3; i++) must(&p, store_command_put(s, STR("r1"), STR("message"), STR("hi"), STR("me"), &p.err));
+    emit_one(&p, s, 1, "turn.started", STR("{\"turn\":1}"));
+    emit_one(&p, s, 2, "tool.started", buf_str(&data));
+    emit_one(&p, s, 3, "turn.message", STR("{\"command\":2}"));
+    emit_one(&p, s, 4, "completion.completed", STR("{\"usage\":{\"usd\":1.5}}"));
+    emit_one(&p, s, 5, "turn.ended", STR("{\"turn\":1}"));
+    emit_one(&p, s, 6, "turn.started", STR("{\"turn\":2}"));
+    emit_one(&p, s, 7, "completion.completed", STR("{\"usage\":{\"usd\":1.5}}"));
+    must(&p, store_task_put(s, STR("r1"), STR("t1"), STR("x"), STR("done"), buf_str(&data), &p.err));
+    must(&p, store_task_put(s, STR("r1"), STR("t2"), STR("x"), STR("running"), STR(""), &p.err));
+    must(&p, store_note_put(s, STR("media:r1"), STR("k"), STR("v"), &p.err) && store_note_put(s, STR("items:r1"), STR("k"), STR("v"), &p.err));
+    must(&p, store_approval_ask(s, &(StoreApproval){ .id = STR("q"), .run = STR("r1") }, &text, &p.err));
+    must(&p, store_run_fork(s, &(StoreFork){ .from = STR("r1"), .id = STR("r2"), .agent = STR("other") }, &forked, &p.err));
+    assert_int_equal(forked.turn, 1);                                        /* turn 2 has not ended */
+    assert_int_equal(forked.last, 5);
+    buf_reset(&text);
+    must(&p, store_run_get(s, STR("r2"), list_parent, &text, &found, &p.err));
+    assert_str(buf_str(&text), "interrupted/r1/other/Title/1/1/1.5");
+    buf_reset(&text);
+    must(&p, artifact_list(s, STR("r2"), &text, &p.err));
+    assert_str(buf_str(&text), "t:text/plain:5 ");
+    buf_reset(&text);
+    must(&p, store_event_each(s, STR("r2"), 0, list_data, &text, &p.err));
+    assert_true(str_find(buf_str(&text), buf_str(&key)) < 0);                /* it names its own artifact, and leaves other texts */
+    assert_true(str_find(buf_str(&text), STR(", art_ and art_000000000000")) >= 0);
+    ptrdiff_t at = str_find(buf_str(&text), STR("see art_"));
+    assert_true(at >= 0);
+    Str own = str_sub(buf_str(&text), (size_t)at + 4, (size_t)at + 4 + key.n);
+    must(&p, store_artifact_get(s, STR("r2"), own, 0, 99, &data, NULL, &p.err));
+    assert_str(buf_str(&data), "bytes");
+    assert_true(str_ends(buf_str(&text), STR("run.forked {\"from\":\"r1\",\"turn\":1,\"last\":5}\n")));
+    must(&p, store_task_get(s, STR("r2"), STR("t1"), &more, &data, &p.err));
+    assert_true(str_find(buf_str(&data), own) >= 0);
+    assert_false(store_task_get(s, STR("r2"), STR("t2"), &more, &data, &p.err));
+    must(&p, store_note_get(s, STR("media:r2"), STR("k"), &data, &found, &p.err) && found);
+    must(&p, store_note_get(s, STR("items:r2"), STR("k"), &data, &found, &p.err) && found);
+    buf_reset(&text);
+    must(&p, store_command_each(s, STR("r2"), 0, list_command, &text, &p.err));
+    assert_str(buf_str(&text), "1:hi 2:hi ");                                /* those that were said; the next one has number 3 */
+    assert_false(store_run_fork(s, &(StoreFork){ .from = STR("r1"), .id = STR("r3"), .turn = 2 }, &forked, &p.err));
+    assert_string_equal(p.err.msg, "run r1 has no turn 2 that ended");
+    assert_false(store_run_fork(s, &(StoreFork){ .from = STR("no"), .id = STR("r3") }, &forked, &p.err));
+    assert_false(store_run_status(s, STR("r3"), &text, &p.err));
+    must(&p, store_run_lease(s, STR("r2"), &p.err));                         /* it is resumed like any other */
+    store_close(s);
+    assert_int_equal(number(p.path, "SELECT count(*) FROM approvals WHERE run = 'r2'"), 0);
+    assert_int_equal(number(p.path, "SELECT session = '' FROM runs WHERE id = 'r2'"), 1);
+    verify(&p, "r2", &text);
+    assert_int_equal(text.n, 0);
+    buf_clear(&text), buf_clear(&key), buf_clear(&data), buf_clear(&more);
+    place_close(&p);
+}
+
 /* Events of a run that is not in the list. */
 static void test_strays(void **state) {
     (void)state;
@@ -297,6 +385,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain), cmocka_unit_test(test_whole), cmocka_unit_test(test_changed), cmocka_unit_test(test_cut_and_resumed),
         cmocka_unit_test(test_failed_flush), cmocka_unit_test(test_format_3), cmocka_unit_test(test_prune), cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
