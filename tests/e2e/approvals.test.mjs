@@ -4,8 +4,10 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scripted, talker } from './agents.mjs';
 import { caller } from './calls.mjs';
-import { bin } from './harness.mjs';
+import { bin, environment, project, run } from './harness.mjs';
+import { Peer } from './mcp_peer.mjs';
 
 const danger = '---\nconfirm: true\nparameters:\n  what: {type: string}\nscript: |\n  def run(args):\n      fs.append("log.txt", args["what"] + "\\n")\n      return "did " + args["what"]\n---\nDangerous.\n';
 const terminal = new URL('terminal.py', import.meta.url).pathname;
@@ -127,9 +129,12 @@ test('two answers at once: one wins, the other is told', async t => {
     const [q] = await until(() => waiting(p).length && waiting(p));
     const answers = await Promise.all([0, 1, 2, 3].map(i => new Promise(resolve => {
       const c = spawn(bin, ['-C', p.dir, 'approvals', i % 2 ? 'deny' : 'approve', q.id, ...(i % 2 ? [] : ['--yes'])], { cwd: p.dir, env: { ...process.env, ...p.env } });
-      c.on('close', resolve);
+      let err = '';
+      c.stderr.on('data', d => err += d);
+      c.on('close', status => resolve({ status, err }));
     })));
-    assert.equal(answers.filter(status => status === 0).length, 1, `${answers}`);
+    assert.equal(answers.filter(a => a.status === 0).length, 1, JSON.stringify(answers));
+    for (const a of answers.filter(x => x.status !== 0)) assert.match(a.err, /was answered already, by command line, uid \d+/);
     await asked.done;
   }
 });
@@ -146,4 +151,165 @@ test('killed while a question is open: it stays open, and a yes for it serves no
   assert.equal(p.run(['approvals', 'approve', q.id, '--yes']).status, 0);
   assert.equal(p.call('danger', { what: 'x' }).status, 1);                       // another run, so another question
   assert.deepEqual(lines(p), []);
+});
+
+// ---- runs of an agent ----
+
+// Calls `danger` once, or `nap` until the user says stop.
+const agent = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "user"]
+    done = [m["content"] for m in messages if m["role"] == "tool"]
+    if said[0] == "danger":
+        return {"text": "got " + done[0]} if done else {"tool_calls": [{"name": "danger", "arguments": {"what": "x"}}]}
+    if "stop" in said[-1] or len(done) > 100:
+        return {"text": "heard %s" % said[1:]}
+    return {"tool_calls": [{"name": "nap", "arguments": {}}]}
+`;
+const nap = '---\nparameters: {}\nscript: |\n  def run(args):\n      sleep(0.2)\n      return "rested"\n---\nRests.\n';
+const files = { ...scripted(agent), '.harness/tools/danger.md': danger, '.harness/tools/nap.md': nap };
+
+function begin(p, args) {
+  const child = spawn(bin, ['-C', p.dir, ...args], { cwd: p.dir, env: { ...environment, ...p.env } });
+  const done = new Promise(resolve => {
+    let out = '', err = '';
+    child.stdout.on('data', d => out += d);
+    child.stderr.on('data', d => err += d);
+    child.on('close', (status, signal) => resolve({ status, signal, out, err }));
+  });
+  return { child, done };
+}
+
+async function soon(what) {
+  for (let i = 0; i < 600; i++) {
+    const got = await what();
+    if (got) return got;
+    await sleep(50);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+const busy = p => soon(async () => (await p.runs()).find(r => r.status === 'running' && r.tool_calls > 0));
+
+test('runs say reaches the agent of a live run before its next reply', async t => {
+  const p = talker(t, files);
+  const { done } = begin(p, ['run', '-p', 'work', '--json']);
+  const live = await busy(p);
+  assert.equal((await p.harness(['runs', 'say', live.id, ' '])).status, 2);
+  assert.equal((await p.harness(['runs', 'say', live.id, 'hurry'])).status, 0);
+  assert.equal((await p.harness(['runs', 'say', live.id, 'and stop'])).status, 0);
+  const r = await done;
+  assert.equal(r.status, 0, r.err);
+  assert.equal(JSON.parse(r.out).response, 'heard ["hurry", "and stop"]');
+  const said = (await p.show(live.id)).events.filter(e => e.type === 'turn.message').map(e => [e.data.role, e.data.text, e.data.command]);
+  assert.deepEqual(said, [['user', 'hurry', 1], ['user', 'and stop', 2]]);
+  const late = await p.harness(['runs', 'say', live.id, 'too late']);
+  assert.equal(late.status, 1);
+  assert.match(late.stderr, /is not running: it is completed .*runs resume/);
+});
+
+test('runs cancel stops a live run, which can be resumed', async t => {
+  const p = talker(t, files);
+  const { done } = begin(p, ['run', '-p', 'work', '--json']);
+  const live = await busy(p);
+  assert.equal((await p.harness(['runs', 'cancel', live.id.slice(-8)])).status, 0);
+  const r = await done;
+  assert.equal(r.status, 130, r.err);
+  assert.equal((await p.runs())[0].status, 'cancelled');
+  const late = await p.harness(['runs', 'cancel', live.id]);
+  assert.equal(late.status, 1);
+  assert.match(late.stderr, /is not running: it is cancelled/);
+  const again = begin(p, ['runs', 'resume', live.id, '--json']);                 // the old cancel does not stop it again
+  await busy(p);
+  assert.equal((await p.harness(['runs', 'say', live.id, 'stop'])).status, 0);
+  const resumed = await again.done;
+  assert.equal(resumed.status, 0, resumed.err);
+  assert.equal(JSON.parse(resumed.out).response, 'heard ["stop"]');
+});
+
+// terminal.py with an agent's run.
+function agentAtTerminal(p, args, steps) {
+  const child = spawn('python3', [terminal, bin, '-C', p.dir, ...args], { cwd: p.dir, env: { ...environment, TERM: 'xterm', ...p.env } });
+  const done = new Promise(resolve => {
+    let out = '', err = '';
+    child.stdout.on('data', d => out += d);
+    child.stderr.on('data', d => err += d);
+    child.on('close', () => resolve(out ? JSON.parse(out) : { output: err }));
+  });
+  child.stdin.end(JSON.stringify(steps));
+  return { child, done };
+}
+
+test('killed while a question is open: after a resume it is open again with the same id, and a yes runs the tool once', async t => {
+  const p = talker(t, files);
+  const open = async () => JSON.parse((await p.harness(['approvals', '--json'])).stdout);
+  const first = agentAtTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
+  const [q] = await soon(async () => { const all = await open(); return all.length && all; });
+  const { pid } = (await p.show(q.run)).events.find(e => e.type === 'run.started').data;
+  process.kill(pid, 'SIGKILL');
+  await first.done;
+  assert.deepEqual((await open()).map(x => x.id), [q.id]);
+  assert.deepEqual(lines(p), []);
+  const second = agentAtTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'n no'], ['', 'got did x']]);
+  await soon(async () => (await p.runs())[0].status === 'running');
+  await soon(async () => (await p.show(q.run)).events.filter(e => e.type === 'approval.asked').length === 2);
+  assert.deepEqual((await open()).map(x => x.id), [q.id]);
+  assert.equal((await p.harness(['approvals', 'approve', q.id, '--yes'])).status, 0);
+  const r = await second.done;
+  assert.equal(r.missing, null, r.output);
+  assert.deepEqual(lines(p), ['x']);
+  assert.deepEqual(await open(), []);
+  assert.equal((await p.show(q.run)).events.filter(e => e.type === 'tool.executing').length, 1);
+});
+
+test('an answer that was given while no process ran is used by the resume', async t => {
+  const p = talker(t, files);
+  const open = async () => JSON.parse((await p.harness(['approvals', '--json'])).stdout);
+  const first = agentAtTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
+  const [q] = await soon(async () => { const all = await open(); return all.length && all; });
+  process.kill((await p.show(q.run)).events.find(e => e.type === 'run.started').data.pid, 'SIGKILL');
+  await first.done;
+  assert.equal((await p.harness(['approvals', 'approve', q.id, '--yes'])).status, 0);
+  const second = await agentAtTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'got did x']]).done;
+  assert.equal(second.missing, null, second.output);
+  assert.deepEqual(lines(p), ['x']);
+});
+
+// ---- a client of harness mcp serve ----
+
+test('an MCP client and the command line race for one question: the first answer counts', async t => {
+  const dir = project(t, { '.harness/tools/danger.md': danger });
+  const env = { HARNESS_STATE: `${dir}.state/state.db` };
+  const command = args => run(['-C', dir, ...args], { env });
+  const open = () => JSON.parse(command(['approvals', '--json']).stdout);
+  const peer = new Peer(t, dir, { answer: () => undefined });
+  await peer.hello({ elicitation: {} });
+  const call = what => peer.request('tools/call', { name: 'danger', arguments: { what } });
+  const yes = { action: 'accept', content: { answer: 'yes' } };
+  // The command line answers first, and the client too late.
+  const slow = call('a');
+  const [q] = await until(() => peer.asked.length === 1 && open().length && open());
+  assert.equal(command(['approvals', 'approve', q.id, '--yes']).status, 0);
+  assert.equal((await slow).result.content[0].text, 'did a');
+  peer.send({ id: peer.asked[0].id, result: yes });
+  // The client answers first, and the command line is told.
+  const quick = call('b');
+  const [b] = await until(() => peer.asked.length === 2 && open().length && open());
+  peer.send({ id: peer.asked[1].id, result: yes });
+  assert.equal((await quick).result.content[0].text, 'did b');
+  const late = command(['approvals', 'deny', b.id]);
+  assert.equal(late.status, 1);
+  assert.match(late.stderr, /was answered already, by elicitation, uid \d+/);
+  // Both at once, with different answers.
+  for (let i = 0; i < 5; i++) {
+    const both = call(`c${i}`);
+    const [c] = await until(() => peer.asked.length === 3 + i && open().length && open());
+    const other = new Promise(resolve => spawn(bin, ['-C', dir, 'approvals', 'deny', c.id], { env: { ...environment, ...env } }).on('close', resolve));
+    if (i % 2) await sleep(20 * i);
+    peer.send({ id: peer.asked[2 + i].id, result: yes });
+    const [done, status] = await Promise.all([both, other]);
+    assert.equal(Boolean(done.result.isError), status === 0, `round ${i}: ${status} ${JSON.stringify(done)}`);
+  }
+  const ran = lines({ dir });
+  assert.equal(new Set(ran).size, ran.length, ran.join());                       // nothing ran twice
 });
