@@ -1,10 +1,11 @@
-// Stored runs: verify, prune.
+// Stored runs: verify, prune, and a hundred of them in every view.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scripted, talker } from './agents.mjs';
-import { bin, environment } from './harness.mjs';
+import { bin, build, environment } from './harness.mjs';
 
 // A model that calls `note` once for each message, and then answers.
 const model = `
@@ -113,4 +114,102 @@ test('prune removes ended runs, and leaves the hash of their last event', async 
   assert.equal((await p.harness(['runs', 'prune', '--older-than', '0s', '--interrupted'])).status, 0);
   assert.deepEqual(await p.runs(), []);
   for (const bad of [[], ['--older-than', '30'], ['--older-than', 'x']]) assert.equal((await p.harness(['runs', 'prune', ...bad])).status, 2, `${bad}`);
+});
+
+// ---- a hundred runs ----
+
+// What a run does depends on its prompt: "NUMBER KIND".
+const many = `
+def reply(messages, tools):
+    said = [m["content"] for m in messages if m["role"] == "user"]
+    done = [m for m in messages if m["role"] == "tool"]
+    kind = said[-1].split(" ")[1] if " " in said[-1] else "plain"
+    usage = {"input": 1, "output": 1}
+    if messages[-1]["role"] == "tool" and kind != "forever":
+        return {"text": "done", "usage": usage}
+    if kind in ("note", "ask", "fail"):
+        return {"text": "", "tool_calls": [{"name": kind, "arguments": {"text": "日本語 text\\n<b>\\u202e"}}], "usage": usage}
+    if kind == "forever":
+        return {"tool_calls": [{"name": "note", "arguments": {"text": "x"}}], "usage": usage}
+    if kind == "delegate":
+        return {"tool_calls": [{"name": "delegate", "arguments": {"agent": "inner", "task": "1 note"}}], "usage": usage}
+    if kind == "broken":
+        fail("the model is broken")
+    return {"text": "heard " + said[-1], "usage": usage}
+`;
+const kinds = ['plain', 'note', 'ask', 'fail', 'delegate', 'forever', 'broken', '日本語の題名'];
+const simple = (body, head = '') => `---\n${head}parameters:\n  text: { type: string }\nscript: |\n  def run(args):\n      ${body}\n---\nA tool.\n`;
+const library = {
+  ...scripted(many, 'limits: { max_turns: 4 }'),
+  '.harness/tools/note.md': simple('return args["text"]'), '.harness/tools/ask.md': simple('return 1', 'confirm: true\n'), '.harness/tools/fail.md': simple('fail(args["text"])'),
+  '.harness/agents/inner.md': '---\ndescription: Inner.\ntools: [note]\n---\nYou are inner.\n',
+};
+
+async function pool(items, work, width = 4) {
+  const left = [...items.entries()], out = [];
+  await Promise.all(Array.from({ length: width }, async () => {
+    for (let next; (next = left.shift());) out[next[0]] = await work(next[1], next[0]);
+  }));
+  return out;
+}
+
+const n = ['release', 'debug'].includes(build) ? 96 : 32;              // fewer in builds that are many times slower
+
+test('a hundred recorded runs: the list, its filters, every view of each, resume and --continue', async t => {
+  const p = talker(t, library);
+  const prompts = Array.from({ length: n }, (_, i) => `${i} ${kinds[i % kinds.length]}`);
+  const said = await pool(prompts, text => p.harness(['run', '-p', text, '--json', ...(text.endsWith('plain') && Number(text.split(' ')[0]) % 16 === 0 ? ['--agent', 'inner'] : [])]));
+  for (const [i, r] of said.entries()) assert.equal(r.status, ['forever', 'broken'].includes(kinds[i % kinds.length]) ? 1 : 0, `${prompts[i]}: ${r.stderr}`);
+  for (let i = 0; i < 4; i++) assert.equal((await p.harness(['call', 'note', '{"text":"by hand"}'])).status, 0);
+  const list = async (...args) => JSON.parse((await p.harness(['runs', '--json', ...args])).stdout);
+  const runs = await list(), all = await list('--all');
+  assert.deepEqual([runs.length, all.length], [n, n + 4]);
+  for (const [i, run] of runs.slice(1).entries()) assert.ok(run.started <= runs[i].started, 'newest first');
+  assert.deepEqual(runs.map(r => r.title).sort(), [...prompts].sort());
+  // The filters.
+  const count = async (...args) => (await list(...args)).length;
+  assert.equal(await count('--limit', '7'), 7);
+  assert.equal(await count('--status', 'limited'), n / 8);
+  assert.equal(await count('--status', 'failed'), n / 8);
+  assert.equal(await count('--status', 'completed'), 6 * n / 8);
+  assert.equal(await count('--search', 'DELEGATE'), n / 8);
+  assert.equal(await count('--search', '日本'), n / 8);
+  assert.equal(await count('--search', 'inner'), n / 16);
+  assert.equal(await count('--search', 'note', '--limit', '3'), 3);
+  assert.equal(await count('--since', '1h'), n);
+  assert.equal(await count('--since', '0s'), 0);
+  // Every line fits 80 columns; a wide character takes two.
+  const text = (await p.harness(['runs', '--all'])).stdout.trimEnd().split('\n');
+  assert.equal(text.length, n + 4);
+  const width = line => [...line].reduce((n, c) => n + (/[\u3000-\u9fff]/.test(c) ? 2 : 1), 0);
+  for (const line of text) assert.ok(width(line) <= 80, line);
+  // Every view of every run.
+  await pool(all, async run => {
+    const page = `${p.state}/${run.id}.html`, about = `${run.id} ${run.title}`;
+    const views = await Promise.all([[], ['--waterfall'], ['--all'], ['--json'], ['--html', page]].map(more => p.harness(['runs', 'show', run.id, ...more])));
+    for (const v of views) assert.equal(v.status, 0, `${about}: ${v.stderr}`);
+    const [shown, bars, , json] = views.map(v => v.stdout);
+    const { events, status } = JSON.parse(json);
+    assert.equal(status, run.status);
+    const calls = events.filter(e => e.type === 'tool.started').length;
+    assert.equal(calls, run.tool_calls, about);
+    assert.equal(bars.split('\n').filter(Boolean).length, calls, `${about}: one bar for each call`);
+    assert.equal(shown.split('\n').filter(l => /^ *[●✗…] /.test(l) && !/^ *… \d/.test(l)).length, calls, `${about}:\n${shown}`);
+    assert.doesNotMatch(shown, /\u202e/);
+    for (const line of shown.split('\n').filter(l => /^ *[●✗>]/.test(l))) assert.ok(width(line) <= 80, line);
+    const html = readFileSync(page, 'utf8');
+    assert.equal(html.split('<details class="call ').length - 1, calls, about);
+    assert.doesNotMatch(html, /<b>|<script|\u202e/);
+  }, 2);
+  assert.equal((await p.harness(['runs', 'verify', '--all'])).status, 0);
+  // Going on with one of them, and with the last of the project's own agent.
+  const old = runs.find(r => r.title === '8 plain');
+  const more = await p.resume(old.id, ['-p', 'more']);
+  assert.deepEqual([more.reply.run, more.reply.response, more.reply.turns], [old.id, 'heard more', 2]);
+  const last = (await p.say('again', ['--continue'])).reply;
+  assert.equal(last.run, runs[0].id);
+  assert.equal(await count(), n);
+  const pruned = JSON.parse((await p.harness(['runs', 'prune', '--older-than', '0s', '--json'])).stdout);
+  assert.equal(pruned.removed.length, n + 4);
+  assert.deepEqual(await list('--all'), []);
 });

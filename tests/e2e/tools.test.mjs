@@ -403,3 +403,13 @@ test('hooks are listed in execution order', t => {
   add(dir, { '.harness/hooks/c.md': hook('') });
   assert.match(run(['-C', dir, 'hooks']).stdout, /^c +tool\.pre +priority 0 +\.harness\/hooks\/c\.md:1$/m);
 });
+
+test('columns are aligned when a cell has wide characters', t => {
+  const agent = (model, text) => `---\ndescription: ${text}\nmodel: ${model}\n---\n${text}\n`;
+  const dir = project(t, { 'harness.md': '---\n---\n', '.harness/agents/a.md': agent('日本語モデル', 'First.'), '.harness/agents/b.md': agent('plain', 'Second.') });
+  const { stdout } = run(['-C', dir, 'agents']);
+  const width = text => [...text].reduce((n, c) => n + (/[\u3000-\u9fff]/.test(c) ? 2 : 1), 0);
+  const starts = stdout.trimEnd().split('\n').map(line => width(line.slice(0, line.indexOf('.harness'))));
+  assert.equal(starts.length, 2);
+  assert.equal(starts[0], starts[1], stdout);
+});
