@@ -100,23 +100,18 @@ static bool copy_events(Forking *k) {
 
 /* ---- the rest ---- */
 
-/* ?1: the new run, ?2: the old one. Commands: those that were said, so that the numbers of later ones continue. */
-static const char *const copies[] = {
-    "INSERT INTO notes (scope, key, text) SELECT 'items:' || ?1, key, text FROM notes WHERE scope = 'items:' || ?2",
-    "INSERT INTO notes (scope, key, text) SELECT 'media:' || ?1, key, text FROM notes WHERE scope = 'media:' || ?2",
-    "INSERT INTO commands (run, n, kind, body, by) SELECT ?1, n, kind, body, by FROM commands WHERE run = ?2 AND n <= (SELECT ifnull(max("
-    "json_extract(data, '$.command')), 0) FROM events WHERE id BETWEEN ?3 AND ?4 AND type = 'turn.message' AND json_valid(data))",
-};
+static bool copy_notes(Forking *k, const char *kind) {
+    StoreQuery q = store_walk(k->s, "INSERT INTO notes (scope, key, text) SELECT ?3 || ?1, key, text FROM notes WHERE scope = ?3 || ?2", "fork run", k->err);
+    return store_end(&q, store_bind(&q, "sss", k->f->id, k->f->from, str_from(kind)) && store_row(&q, &(bool){ 0 }));
+}
 
-static bool copy_rest(Forking *k) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < sizeof copies / sizeof *copies; i++) {
-        StoreQuery q = store_walk(k->s, copies[i], "fork run", k->err);
-        ok = i == 2 ? store_bind(&q, "ssii", k->f->id, k->f->from, store_event_id(k->to, 0), store_event_id(k->to, UINT32_MAX))
-            : store_bind(&q, "ss", k->f->id, k->f->from);
-        ok = store_end(&q, ok && store_row(&q, &(bool){ 0 }));
-    }
-    return ok;
+/* Those that were said, so that the numbers of later ones continue. */
+static bool copy_commands(Forking *k) {
+    StoreQuery q = store_walk(k->s, "INSERT INTO commands (run, n, kind, body, by) SELECT ?1, n, kind, body, by FROM commands WHERE run = ?2 AND n <= ("
+                                    "SELECT ifnull(max(json_extract(data, '$.command')), 0) FROM events WHERE id BETWEEN ?3 AND ?4 AND type = 'turn.message' "
+                                    "AND json_valid(data))", "fork run", k->err);
+    return store_end(&q, store_bind(&q, "ssii", k->f->id, k->f->from, store_event_id(k->to, 0), store_event_id(k->to, UINT32_MAX)) &&
+                             store_row(&q, &(bool){ 0 }));
 }
 
 static bool copy_tasks(Forking *k) {
@@ -143,7 +138,8 @@ static bool insert_run(Forking *k) {
 static bool fork_run(Forking *k) {
     if (!store_run_number(k->s, k->f->from, &k->from, k->err)) return false;
     if (!k->from) return store_no_such("run", k->f->from, k->err);
-    return find_end(k) && insert_run(k) && copy_artifacts(k) && copy_events(k) && copy_rest(k) && copy_tasks(k);
+    return find_end(k) && insert_run(k) && copy_artifacts(k) && copy_events(k) && copy_notes(k, "items:") && copy_notes(k, "media:") && copy_commands(k) &&
+           copy_tasks(k);
 }
 
 bool store_run_fork(Store *s, const StoreFork *f, StoreForked *out, Error *err) {
