@@ -447,6 +447,6 @@ test('harness test judges recorded envelopes', t => {
   assert.equal(r.status, 1);
   assert.match(r.stdout, /"check": ?"decision"/);
   assert.match(r.stdout, /"check": ?"rule"/);
-  put(p.dir, { '.harness/tests/wrong.yaml': 'guard: {vendor: claude, payload: {}}\ndecision: denied\n' });
+  put(p.dir, { '.harness/tests/wrong.yaml': 'guard: {vendor: claude, payload: {}}\ndecision: denny\n' });
   assert.match(run().stdout, /did you mean \\"deny\\"/);
 });
