@@ -106,8 +106,8 @@ const Command command_table[] = {
     {
         .name = "guard", .operands = "VENDOR", .min = 1, .max = 1,
         .summary = "the hook of another agent: judge its calls by this policy",
-        .about = "Reads the envelope of a hook of another agent from standard input, and answers as\n"
-                 "that agent expects: VENDOR is claude, codex, cursor, copilot, vscode, gemini,\n"
+        .about = "Reads the envelope of a hook of another agent from standard input, and answers\n"
+                 "as that agent expects: VENDOR is claude, codex, cursor, copilot, vscode, gemini,\n"
                  "qwen, kimi, opencode, or auto. The rules, tools_policy and hooks of the project\n"
                  "decide, with /etc/harness/guard.md and ~/.config/harness/guard.md. Whatever\n"
                  "fails is refused. See docs/howto/guard.md for the files of each agent.",

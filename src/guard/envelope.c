@@ -192,7 +192,7 @@ static void take_fields(GuardEnvelope *e, Value v) {
     e->server = text(v, "mcp_server_name", "mcp_server");
     if (!e->server.n) e->server = text(member(v, "mcp_context", NULL), "server_name", "serverName");
     if (!e->server.n) e->server = text(member(v, "mcp_server", NULL), "name", NULL);
-    e->prompt = text(v, "prompt", NULL);
+    e->prompt = e->event == GUARD_EVENT_STOP ? text(v, "last_assistant_message", "prompt_response") : text(v, "prompt", NULL);
     e->result = first_value(v, results);
     e->roots = member(v, "workspace_roots", NULL);
     e->stop_active = truth(v, "stop_hook_active") || loops(v);

@@ -43,7 +43,8 @@ typedef struct GuardEnvelope {
     bool mismatch;                       /* another one than the command line says: it gets an exit status and no JSON */
     GuardEvent event;
     Str event_name;                      /* as the vendor spells it */
-    Str session, call_id, cwd, mode, tool, server, prompt;       /* "" if absent */
+    Str session, call_id, cwd, mode, tool, server;       /* "" if absent */
+    Str prompt;                          /* the user's message; at a stop: the agent's answer */
     Value input;                         /* the arguments, a dict; GONE: none */
     Value result;                        /* of the call; GONE: none */
     Value roots;                         /* workspace_roots; GONE: none */

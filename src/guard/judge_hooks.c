@@ -54,7 +54,7 @@ static bool event_payload(const GuardCase *c, HookEvent event, Value *out, Error
     Dict *d = dict_new(c->heap, 8, err);
     bool ok = d && put_common(c, d, STR(""), err);
     if (event == HOOK_TURN_START) ok = ok && dict_put_text(c->heap, d, "text", c->envelope->prompt, err);
-    if (event == HOOK_AGENT_STOP) ok = ok && dict_put_text(c->heap, d, "text", STR(""), err);
+    if (event == HOOK_AGENT_STOP) ok = ok && dict_put_text(c->heap, d, "response", c->envelope->prompt, err) && dict_put_text(c->heap, d, "finish_reason", STR("stop"), err);
     *out = ok ? value_from_object(d) : VALUE_GONE;
     return ok;
 }

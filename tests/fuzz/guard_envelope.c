@@ -1,0 +1,43 @@
+/* An envelope of any vendor; the first byte chooses what the command line says. It must end with calls or with an error, and the refusal of
+ * whatever was read must be spelled. Calls have names, paths are absolute, and nothing is left out of a patch. */
+#include <stdlib.h>
+#include "guard/guard.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void require(bool ok) { if (!ok) abort(); }
+
+static void check_call(const GuardCall *c) {
+    require(c->tool.n > 0 && value_is_dict(c->args));
+    require(!c->absolute.n || c->absolute.at[0] == '/');
+    require(!c->path.n || c->absolute.n);
+    require(c->kind != CALL_SHELL || c->command.at);
+    require(c->kind != CALL_FILE_WRITE || c->path.n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n < 1) return 0;
+    Vendor said = (Vendor)(data[0] % VENDOR_COUNT);
+    Str text = { (const char *)data + 1, n - 1 };
+    Heap *heap = heap_new(64 << 20);
+    Arena arena = { 0 };
+    GuardEnvelope e;
+    GuardCalls calls = { 0 };
+    GuardAnswer a;
+    Error err = { 0 };
+    bool ok = guard_envelope_read(text, said, STR(""), heap, &e, &err);
+    require(ok || err.msg[0]);
+    if (ok) require(e.event != GUARD_EVENT_UNKNOWN && e.vendor != VENDOR_HARNESS && e.vendor < VENDOR_COUNT);
+    if (ok && guard_event_calls(e.event)) {
+        require(e.tool.n > 0);
+        ok = guard_calls(&e, STR("/nonexistent/root"), heap, &arena, &calls, &err);
+        require(ok ? calls.n > 0 : err.msg[0] != 0);
+        for (size_t i = 0; ok && i < calls.n; i++) check_call(&calls.at[i]);
+    }
+    require(guard_answer(&e, GUARD_DENY, str_from(err.msg), VALUE_GONE, &a) == GUARD_DENY);
+    require(a.err.n > 0 && (a.status == 2 || a.out.n > 0));
+    guard_answer_clear(&a);
+    arena_clear(&arena);
+    heap_free(heap);
+    return 0;
+}
