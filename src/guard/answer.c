@@ -76,7 +76,7 @@ static GuardVerdict refuse(const GuardEnvelope *e, Str reason, GuardAnswer *out)
     return GUARD_DENY;
 }
 
-/* The form of a change that asks the vendor's user, where one is there; with an allow only if nobody would be asked anyway. */
+/* The form of a change that asks the vendor's user, where one is there; with an allow only if the agent asks no questions anyway. */
 static const AnswerRow *change_row(const GuardEnvelope *e, GuardVerdict v) {
     const AnswerRow *with_allow = find(e, FORM_CHANGE_ALLOW);
     if (!with_allow) return v == GUARD_ASK ? NULL : find(e, FORM_CHANGE);

@@ -256,7 +256,11 @@ static bool add_urls_in(Reader *r, const ToolRow *row, Str text) {
 static bool take_fetch(Reader *r, const ToolRow *row, Value args) {
     Value url = value_member(args, "url"), urls = value_member(args, "urls"), prompt = value_member(args, "prompt");
     size_t before = r->calls.n;
-    if (value_is_string(url)) return add(r, (GuardCall){ .tool = str_from(row->tool), .kind = CALL_NET_FETCH, .args = args, .fields = row->fields, .url = value_str(url) });
+    GuardCall one = { .tool = str_from(row->tool), .kind = CALL_NET_FETCH, .args = args, .fields = row->fields };
+    if (value_is_string(url)) {
+        one.url = value_str(url);
+        return add(r, one);
+    }
     for (uint32_t i = 0; value_is_list(urls) && i < value_list(urls)->n; i++) {
         if (!value_is_string(value_list(urls)->at[i])) return fail(r, "an address is not text");
         if (!add_url(r, row, value_str(value_list(urls)->at[i]))) return false;

@@ -1,5 +1,5 @@
-/* The process must end with an answer. A timer and handlers of fatal signals write a refusal that was prepared before; whoever changes the
- * state from OPEN first writes. The prepared bytes are never changed while they can be read: there are two sets of them. */
+/* The process must end with an answer. A timer and handlers of fatal signals write a refusal that was prepared before. The one
+ * that changes the state from OPEN writes. The prepared bytes are never changed while they can be read: there are two sets of them. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

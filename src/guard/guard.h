@@ -7,8 +7,8 @@
  *   layers.c     the policies that apply: /etc/harness/guard.md, ~/.config/harness/guard.md, the project
  *   judge.c      the verdict                                protect.c
  *   answer.c     the bytes that the vendor understands      answers.def
- *   audit.c      the decision in the store
- *   hook.c       one hook process, from start to end */
+ *   session.c    all of that for one envelope; recorded.c, trial.c: for recorded ones
+ *   hook.c       one hook process, from start to end; the decision in the store */
 #pragma once
 #include "artifact/call_kind.h"
 #include "base/arena.h"
@@ -86,7 +86,11 @@ bool guard_calls_input(const GuardEnvelope *e, const GuardCall *c, Value now, St
 
 /* A file of a patch in the format of apply_patch. */
 typedef enum GuardPatchKind { GUARD_PATCH_ADD, GUARD_PATCH_UPDATE, GUARD_PATCH_DELETE } GuardPatchKind;
-typedef struct GuardPatchFile { GuardPatchKind kind; Str path, to /* new name of an update; "" */, added /* text of an added file, with the marks */; } GuardPatchFile;
+typedef struct GuardPatchFile {
+    GuardPatchKind kind;
+    Str path, to;                        /* to: the new name of an updated file; "": the same */
+    Str added;                           /* the lines of an added file, with their marks */
+} GuardPatchFile;
 typedef struct GuardPatch { GuardPatchFile *at; size_t n; } GuardPatch;
 /* Strings point into `text`. Strict: everything that a vendor could read differently is an error. */
 bool guard_patch_read(Str text, Arena *arena, GuardPatch *out, Error *err);

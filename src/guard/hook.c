@@ -141,8 +141,8 @@ static void store_failure(const GuardEnvelope *e, const char *project, const cha
     char room[40];
     bool fresh;
     if (!guard_root_find(e, project, &arena, &root, &err)) root = (GuardRoot){ 0 };
-    StoreDecision d = { .vendor = str_from(vendor_name(e->vendor)), .session = e->session, .call = call_id(e, room), .event = e->event_name, .vendor_tool = e->tool,
-                        .verdict = STR("deny"), .rule = STR("guard"), .reason = str_from(why), .root = root.path };
+    StoreDecision d = { .vendor = str_from(vendor_name(e->vendor)), .session = e->session, .call = call_id(e, room), .event = e->event_name,
+                        .vendor_tool = e->tool, .verdict = STR("deny"), .rule = STR("guard"), .reason = str_from(why), .root = root.path };
     bool ok = guard_session_store_path(root.project ? root.path : STR(""), &path, &err) && store_open(path.at, false, &store, &err);
     if (ok) {
         store_decision_wait(store, STORE_WAIT_MS);

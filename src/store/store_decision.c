@@ -130,7 +130,7 @@ bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const 
     return store_unlock(s, store_end(&q, ok));
 }
 
-typedef struct Checking { StoreDecisionCheck *out; int64_t n; void (*each)(void *, StoreDecisionFault, int64_t, int64_t); void *ctx; } Checking;
+typedef struct Checking { StoreDecisionCheck *out; int64_t n; StoreDecisionEach *each; void *ctx; } Checking;
 
 static void fault(Checking *c, StoreDecisionFault what, int64_t from, int64_t to) {
     c->out->faults++;
@@ -166,7 +166,7 @@ static bool check_head(Store *s, Checking *c, Error *err) {
 }
 
 /* One read transaction, so that a decision written meanwhile is not taken for a difference. */
-bool store_decision_verify(Store *s, StoreDecisionCheck *out, void (*each)(void *ctx, StoreDecisionFault fault, int64_t from, int64_t to), void *ctx, Error *err) {
+bool store_decision_verify(Store *s, StoreDecisionCheck *out, StoreDecisionEach *each, void *ctx, Error *err) {
     char sql[sizeof columns + 64];
     bool table = false, some = true;
     Checking c = { .out = out, .each = each, .ctx = ctx };

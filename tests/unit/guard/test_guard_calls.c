@@ -93,7 +93,8 @@ static void test_calls(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Scene p = { .heap = heap_new(0) };
-        GuardEnvelope e = { .vendor = cases[i].vendor, .event = GUARD_EVENT_CALL, .tool = str_from(cases[i].tool), .camel = true, .roots = VALUE_GONE, .result = VALUE_GONE };
+        GuardEnvelope e = { .vendor = cases[i].vendor, .event = GUARD_EVENT_CALL, .tool = str_from(cases[i].tool), .camel = true,
+                            .roots = VALUE_GONE, .result = VALUE_GONE };
         assert_true(json_read(p.heap, str_from(cases[i].input), &(JsonRead){ 0 }, &e.input, &p.err));
         if (!guard_calls(&e, STR("/nonexistent/root"), p.heap, &p.arena, &p.calls, &p.err)) fail_msg("%s: %s", cases[i].tool, p.err.msg);
         assert_int_equal(p.calls.n, 1);
@@ -181,7 +182,9 @@ static void test_patch(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_auto), cmocka_unit_test(test_refused_envelopes), cmocka_unit_test(test_calls), cmocka_unit_test(test_readings),
-                                        cmocka_unit_test(test_refused_calls), cmocka_unit_test(test_input_back), cmocka_unit_test(test_patch) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_auto), cmocka_unit_test(test_refused_envelopes), cmocka_unit_test(test_calls), cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_refused_calls), cmocka_unit_test(test_input_back), cmocka_unit_test(test_patch),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static void test_written(void **state) {
     assert_int_equal(o.status, 2);
 }
 
-/* A pipe that nobody reads: the deadline ends the write. */
+/* A pipe without a reader at work: the deadline ends the write. */
 static void stuck(void) {
     static char big[1 << 20];
     int p[2];

@@ -84,7 +84,8 @@ static void test_head(void **state) { (void)state; check_after("DELETE FROM note
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put), cmocka_unit_test(test_changed), cmocka_unit_test(test_removed), cmocka_unit_test(test_end), cmocka_unit_test(test_all), cmocka_unit_test(test_head),
+        cmocka_unit_test(test_put), cmocka_unit_test(test_changed), cmocka_unit_test(test_removed), cmocka_unit_test(test_end),
+        cmocka_unit_test(test_all), cmocka_unit_test(test_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
