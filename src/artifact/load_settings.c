@@ -10,7 +10,7 @@
 static const Field fields[] = {
     SECTION(context, context), SECTION(limits, limits), SECTION(sandbox, sandbox), SECTION(delegation, delegation),
     SECTION(meta, meta), SECTION(network, network), SECTION(tools_policy, tools_policy), SECTION(secrets, secrets),
-    SECTION(store, store),
+    SECTION(store, store), SECTION(guard, guard),
     { KEY(config, resources), .type = FIELD_STRINGS, .offset = AT(resources), .flags = FIELD_NOT_NULL },
     { KEY(config, artifact_roots), .type = FIELD_STRINGS, .offset = AT(artifact_roots), .flags = FIELD_NOT_NULL },
     { KEY(config, trusted_sources), .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },

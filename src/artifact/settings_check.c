@@ -19,6 +19,7 @@ static const char *const homes[] = { "private", "real", NULL };
 static const char *const mounts[] = { "required", "auto", "off", NULL };
 static const char *const policies[] = { "denylist", "allowlist", NULL };
 static const char *const syncs[] = { "normal", "full", NULL };
+static const char *const unknowns[] = { "deny", NULL }, *const audits[] = { "required", NULL };    /* a project can only tighten: see guard.md */
 static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
 
 #define SETTING(section, key, type, least, choices) { #section, #key, GRANT_##section##_##key, SETTING_##type, least, choices }
@@ -74,6 +75,8 @@ static const Setting settings[] = {
     SETTING(tools_policy, allow, TOOLS, 0, NULL),
     SETTING(tools_policy, deny, TOOLS, 0, NULL),
     SETTING(store, sync, CHOICE, 0, syncs),
+    SETTING(guard, unknown, CHOICE, 0, unknowns),
+    SETTING(guard, audit, CHOICE, 0, audits),
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, SECTION_MAX = 24 };
 
@@ -223,7 +226,7 @@ static void check_mode(Loader *l, const LoaderPlace *at) {
 }
 
 void settings_check(Loader *l, const LoaderPlace *at) {
-    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store" };
+    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "guard" };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         LoaderPlace inner = settings_check_below(l, at, sections[i], value_of(at, sections[i]));
         check_section(l, &inner, sections[i]);

@@ -172,7 +172,7 @@ static int answer(const GuardEnvelope *e, const char *project, Heap *heap) {
     GuardRuling r;
     Error err = { 0 };
     guard_fuse_prepare(e);
-    if (e->event == GUARD_EVENT_NOTE) return refuse(e, project, &err);
+    if (e->event == GUARD_EVENT_NOTE || (e->event == GUARD_EVENT_STOP && e->stop_active)) return refuse(e, project, &err);     /* passes */
     if (!guard_session_open(e, project, NULL, heap, &s, &err)) return refuse(e, project, &err);
     guard_session_judge(s, &r);
     finish(s, e, &r);

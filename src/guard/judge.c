@@ -19,6 +19,8 @@ void guard_ruling_clear(GuardRuling *r) { buf_clear(&r->reason); }
 GuardUnknown guard_judge_unknown(const GuardCase *c) {
     GuardUnknown found = GUARD_UNKNOWN_DENY;
     bool some = false;
+    Value own = c->runtime ? value_member(runtime_project(c->runtime)->settings.guard, "unknown") : VALUE_GONE;
+    if (!value_is_gone(own)) return GUARD_UNKNOWN_DENY;          /* the only value that a project can have */
     for (size_t i = 0; i < c->n_layers; i++) {
         if (!c->layers[i].has_unknown || (some && c->layers[i].unknown > found)) continue;
         found = c->layers[i].unknown;

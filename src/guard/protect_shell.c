@@ -34,20 +34,22 @@ typedef struct Judge {
     Buf *why;
 } Judge;
 
-static void decide(Judge *j, GuardVerdict v, const char *fmt, Str word) {
+/* The reason: `before`, the word, `after`. */
+static void decide(Judge *j, GuardVerdict v, const char *before, Str word, const char *after) {
     if (v <= j->verdict) return;
     j->verdict = v;
     buf_reset(j->why);
-    size_t from = j->why->n;
-    buf_add_fmt(j->why, fmt, STR_ARG(str_sub(word, 0, 200)));
-    for (size_t i = from; i < j->why->n; i++)
+    buf_add(j->why, str_from(before));
+    buf_add(j->why, str_sub(word, 0, 200));
+    buf_add(j->why, str_from(after));
+    for (size_t i = 0; i < j->why->n; i++)
         if (j->why->at[i] == SHELL_UNKNOWN) j->why->at[i] = '?';
 }
 
-/* ---- words ---- */
+static void decide_protected(Judge *j, Str word) { decide(j, GUARD_DENY, "this command may not write ", word, ", which is protected"); }
+static void decide_unknown(Judge *j, Str word) { decide(j, GUARD_ASK, "it is not known before the command runs which file it writes: ", word, ""); }
 
-static const char *const protected_text = "this command may not write %.*s, which is protected";
-static const char *const unknown_text = "it is not known before the command runs which file it writes: %.*s";
+/* ---- words ---- */
 
 static bool below(Str path, Str folder) {
     if (str_eq(folder, STR("/"))) return true;
@@ -204,11 +206,11 @@ static void judge_operand(Judge *j, const ShellWord *written, Effect effect) {
     ShellWord known = with_home(j, written), *w = &known, v = value_of(w);
     if (!w->text.n) return;
     if (is_unknown(j, w)) {
-        if (effect != EFFECT_UNKNOWN) decide(j, GUARD_ASK, unknown_text, w->text);
+        if (effect != EFFECT_UNKNOWN) decide_unknown(j, w->text);
         return;
     }
     bool tree = (effect == EFFECT_WRITES_TREE || effect == EFFECT_MOVES) && !is_option(w);
-    if (covers(j, w, tree) || (v.text.at != w->text.at && v.text.n && covers(j, &v, false))) decide(j, GUARD_DENY, protected_text, w->text);
+    if (covers(j, w, tree) || (v.text.at != w->text.at && v.text.n && covers(j, &v, false))) decide_protected(j, w->text);
 }
 
 static Str last_part(Str s) {
@@ -237,20 +239,21 @@ static void judge_copy(Judge *j, const ShellCommand *c, Effect effect) {
 
 static bool names_trust(Str s) { return str_starts(s, STR("HARNESS_TRUST=")) || str_eq(s, STR("HARNESS_TRUST")); }
 
+static void decide_trust(Judge *j, GuardVerdict v, Str what) { decide(j, v, "only a person at a terminal may run this: ", what, ""); }
+
 static void judge_trust(Judge *j, const ShellCommand *c) {
-    static const char *const decisions = "only a person at a terminal may run this: %.*s";
     for (uint32_t i = 0; i < c->assigns_n; i++)
-        if (str_eq(c->assigns[i].name, STR("HARNESS_TRUST"))) decide(j, GUARD_DENY, decisions, STR("HARNESS_TRUST="));
+        if (str_eq(c->assigns[i].name, STR("HARNESS_TRUST"))) decide_trust(j, GUARD_DENY, STR("HARNESS_TRUST="));
     for (uint32_t i = 0; i < c->words_n; i++)
-        if (names_trust(c->words[i].text)) decide(j, GUARD_DENY, decisions, STR("HARNESS_TRUST="));
+        if (names_trust(c->words[i].text)) decide_trust(j, GUARD_DENY, STR("HARNESS_TRUST="));
     if (!str_eq(c->program, STR("harness"))) return;
     for (uint32_t i = 1; i < c->words_n; i++) {
         const ShellWord *w = &c->words[i], *next = i + 1 < c->words_n ? &c->words[i + 1] : NULL;
-        if (!w->exact) decide(j, GUARD_ASK, decisions, STR("harness"));
-        if (shell_word_is(w, "trust") || shell_word_is(w, "approvals")) decide(j, GUARD_DENY, decisions, STR("harness trust, harness approvals"));
-        if (next && shell_word_is(w, "mcp") && shell_word_is(next, "approve")) decide(j, GUARD_DENY, decisions, STR("harness mcp approve"));
+        if (!w->exact) decide_trust(j, GUARD_ASK, STR("harness"));
+        if (shell_word_is(w, "trust") || shell_word_is(w, "approvals")) decide_trust(j, GUARD_DENY, STR("harness trust, harness approvals"));
+        if (next && shell_word_is(w, "mcp") && shell_word_is(next, "approve")) decide_trust(j, GUARD_DENY, STR("harness mcp approve"));
         if (next && shell_word_is(w, "guard") && (shell_word_is(next, "uninstall") || shell_word_is(next, "install")))
-            decide(j, GUARD_DENY, decisions, STR("harness guard install, uninstall"));
+            decide_trust(j, GUARD_DENY, STR("harness guard install, uninstall"));
     }
 }
 
@@ -276,8 +279,8 @@ static void judge_command(Judge *j, const ShellCommand *c) {
         const ShellRedirect *r = &c->redirects[i];
         if (r->kind != SHELL_WRITE && r->kind != SHELL_APPEND && r->kind != SHELL_READ_WRITE) continue;
         ShellWord target = with_home(j, &r->target);
-        if (is_unknown(j, &target)) decide(j, GUARD_ASK, unknown_text, target.text);
-        else if (covers(j, &target, false)) decide(j, GUARD_DENY, protected_text, target.text);
+        if (is_unknown(j, &target)) decide_unknown(j, target.text);
+        else if (covers(j, &target, false)) decide_protected(j, target.text);
     }
     Effect effect = effect_of(c);
     if (effect == EFFECT_READS || c->wrapper || c->words_n == 0) return;
@@ -294,7 +297,7 @@ GuardVerdict guard_protect_shell(const GuardProtect *p, Str command, Str cwd, Bu
     VEC_PUSH(&j.folders, cwd);
     for (size_t i = 0; i < all.n; i++) follow_cd(&j, &all.at[i]);
     for (size_t i = 0; i < all.n; i++) judge_command(&j, &all.at[i]);
-    if (all.problem) decide(&j, GUARD_ASK, "the command cannot be parsed: %.*s", str_from(all.problem));
+    if (all.problem) decide(&j, GUARD_ASK, "the command cannot be parsed: ", str_from(all.problem), "");
     VEC_CLEAR(&j.folders);
     return j.verdict;
 }

@@ -92,7 +92,7 @@ Str guard_session_root(const GuardSession *s) { return s->root.path; }
 bool guard_session_audits(const GuardSession *s) {
     for (int i = 0; i < LAYERS; i++)
         if (s->layers[i].has_audit && s->layers[i].audit) return true;
-    return false;
+    return s->runtime && !value_is_gone(value_member(runtime_project(s->runtime)->settings.guard, "audit"));      /* a project can only require it */
 }
 
 bool guard_session_store_path(Str root, Buf *out, Error *err) {

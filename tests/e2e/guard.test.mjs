@@ -168,6 +168,17 @@ test('guard.audit: required refuses what cannot be stored', t => {
   assert.match(reason(r), /guard\.audit is required/);
 });
 
+test('a project can tighten guard.unknown and guard.audit, and not loosen them', t => {
+  const p = project(t, { 'harness.md': '---\nguard: {unknown: deny, audit: required}\n---\n' });
+  put(p.home, { '.config/harness/guard.md': '---\nguard: {unknown: allow, audit: optional}\n---\n' });
+  assert.match(reason(p.claude('NewTool', {})), /guard\.unknown/);
+  assert.match(reason(p.claude('Bash', { command: 'ls' }, { env: { HARNESS_STATE: '/proc/x/harness.db' } })), /guard\.audit is required/);
+  for (const bad of ['unknown: allow', 'unknown: ask', 'audit: optional', 'store: x']) {
+    put(p.dir, { 'harness.md': `---\nguard: {${bad}}\n---\n` });
+    assert.match(reason(p.claude('Bash', { command: 'ls' })), /the project does not load: harness\.md/, bad);
+  }
+});
+
 test('an envelope over the limit is refused', t => {
   const p = project(t);
   const r = p.claude('Write', { file_path: 'a.txt', content: 'x'.repeat(5 << 20) });
@@ -188,8 +199,11 @@ test('no policy: refused, with what to do', t => {
   const again = c => p.guard(['claude'], JSON.stringify(envelope(p, 'Bash', { command: c }, { cwd: other })), { cwd: other });
   assert.ok(passed(again('ls')));
   assert.match(reason(again('dd if=a of=b')), /rule "mine" \(.*guard\.md:3\)/);
-  const log = spawnSync(bin, ['guard', 'log', '--json', '--user'], { env: p.env, cwd: other, encoding: 'utf8' }).stdout;
-  assert.match(log, /"rule":"mine"/);
+  for (const flags of [[], ['--user']]) {
+    const log = spawnSync(bin, ['guard', 'log', '--json', ...flags], { env: p.env, cwd: other, encoding: 'utf8' }).stdout;
+    assert.match(log, /"rule":"mine"/);
+  }
+  assert.deepEqual(p.log(), [], 'the project has none of them');
 });
 
 test('the root: --project, the variable of the vendor, workspace_roots, upwards from cwd, a linked worktree', t => {

@@ -36,13 +36,18 @@ int command_guard(Cli *cli) {
 
 static bool open_log(Cli *cli, Store **out, Error *err) {
     Buf path = { 0 };
-    char root[PATH_MAX];
-    const char *dir = args_has(&cli->args, "--user") ? NULL : cli_project(cli);
-    bool here = !args_has(&cli->args, "--user") && realpath(dir ? dir : ".", root);
-    bool ok = guard_session_store_path(here ? str_from(root) : STR(""), &path, err);
+    Arena arena = { 0 };
+    char here[PATH_MAX];
+    GuardRoot root = { 0 };
+    if (!getcwd(here, sizeof here)) return error_set(err, ERR_IO, "the working folder: %m");
+    GuardEnvelope e = { .vendor = VENDOR_HARNESS, .cwd = str_from(here), .roots = VALUE_GONE };
+    bool ok = guard_root_find(&e, NULL, &arena, &root, err);
+    Str project = root.project && !args_has(&cli->args, "--user") ? root.path : STR("");
+    ok = ok && guard_session_store_path(project, &path, err);
     *out = NULL;
     if (ok && access(path.at, F_OK) == 0) ok = store_open(path.at, false, out, err);       /* reading creates no file */
     buf_clear(&path);
+    arena_clear(&arena);
     return ok;
 }
 
