@@ -124,20 +124,31 @@ bool trust_give(const TrustSubject *s, bool always, Error *err) {
 
 /* ---- display ---- */
 
-static void show_value(Str value, Buf *out) {
-    Buf shown = { 0 };
-    buf_add(&shown, value);
+/* A host with letters of another alphabet can look like one that the user knows. */
+static void add_ascii(Str text, Buf *out) {
+    for (size_t n; text.n; text = str_sub(text, n, text.n)) {
+        uint32_t c = utf8_decode(text, &n);
+        if (c < 0x80) buf_add_char(out, (char)c);
+        else buf_add_fmt(out, "\\u{%x}", c);
+    }
+}
+
+static void show_value(const Grant *g, Buf *out) {
+    Buf shown = { 0 }, ascii = { 0 };
+    buf_add(&shown, g->value);
     credentials_mask_json(&shown);
+    if (g->kind == GRANT_KIND_NETWORK) add_ascii(buf_str(&shown), &ascii);
     buf_add(out, STR(": "));
-    utf8_escape(buf_str(&shown), false, out);
+    utf8_escape(buf_str(g->kind == GRANT_KIND_NETWORK ? &ascii : &shown), false, out);
     buf_clear(&shown);
+    buf_clear(&ascii);
 }
 
 /* Names of files and of keys are text from outside: each stays on its line. */
 static void show_one(const Grant *g, Buf *out) {
     buf_add(out, STR("    "));
     buf_add(out, str_from(g->words));
-    if (g->value.n) show_value(g->value, out);
+    if (g->value.n) show_value(g, out);
     if (g->file.n) {
         buf_add(out, STR("\n      "));
         utf8_escape(g->file, false, out);

@@ -47,5 +47,7 @@ McpServerFacts mcp_remotes_facts(McpRemotes *m, size_t i);
 /* Signs out of a server: oauth_forget. Starts no server. ERR_VALIDATION: unknown server, or a program. */
 bool mcp_remotes_logout(McpRemotes *m, Str server, Cancel *cancel, OAuthForgotten *out, Error *err);
 
-/* Approves the changes in a server's tools; appends them to `shown` as a diff. */
-bool mcp_remotes_approve(McpRemotes *m, Str server, Buf *shown, Error *err);
+/* The changes in a server's tools since they were approved, as a diff. */
+bool mcp_remotes_changes(McpRemotes *m, Str server, Buf *shown, Error *err);
+/* Approves exactly the changes that mcp_remotes_changes has shown; ERR_POLICY: the tools have changed again. */
+bool mcp_remotes_approve(McpRemotes *m, Str server, Str seen, Error *err);

@@ -241,21 +241,42 @@ static void show_change(const RemoteTool *t, Buf *out) {
     buf_clear(&now);
 }
 
-bool mcp_remotes_approve(McpRemotes *m, Str server, Buf *shown, Error *err) {
+static Remote *find_pinned(McpRemotes *m, Str server, Error *err) {
     Remote *s = remotes_find(m, server);
     Error why = { 0 };
-    if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
-    Store *store = runtime_store(m->rt, &why);
-    if (!store) return why.kind == ERR_NONE ? error_set(err, ERR_CONFIG, "an approval cannot be used with --ephemeral") : (*err = why, false);
+    if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server)), NULL;
+    if (runtime_store(m->rt, &why)) return s;
+    if (why.kind == ERR_NONE) error_set(err, ERR_CONFIG, "an approval cannot be used with --ephemeral");
+    else *err = why;
+    return NULL;
+}
+
+/* The lock is held. */
+static void show_changes(const Remote *s, Buf *shown) {
+    for (size_t i = 0; i < s->tools.n; i++)
+        if (s->tools.at[i]->changed.n) show_change(s->tools.at[i], shown);
+}
+
+bool mcp_remotes_changes(McpRemotes *m, Str server, Buf *shown, Error *err) {
+    Remote *s = find_pinned(m, server, err);
+    if (!s) return false;
     pthread_mutex_lock(&s->lock);
-    bool ok = true;
-    for (size_t i = 0; ok && i < s->tools.n; i++) {
-        RemoteTool *t = s->tools.at[i];
-        if (!t->changed.n) continue;
-        show_change(t, shown);
-        remotes_repin(s, t, t->changed);
-    }
-    if (ok && s->listed) remotes_save(s);
+    show_changes(s, shown);
     pthread_mutex_unlock(&s->lock);
-    return ok;
+    return true;
+}
+
+bool mcp_remotes_approve(McpRemotes *m, Str server, Str seen, Error *err) {
+    Remote *s = find_pinned(m, server, err);
+    Buf now = { 0 };
+    if (!s) return false;
+    pthread_mutex_lock(&s->lock);
+    show_changes(s, &now);
+    bool same = str_eq(buf_str(&now), seen);
+    for (size_t i = 0; same && i < s->tools.n; i++)
+        if (s->tools.at[i]->changed.n) remotes_repin(s, s->tools.at[i], s->tools.at[i]->changed);
+    if (same && s->listed) remotes_save(s);
+    pthread_mutex_unlock(&s->lock);
+    buf_clear(&now);
+    return same || error_set(err, ERR_POLICY, "the tools of server " STR_FMT " have changed again (approve them anew)", STR_ARG(server));
 }
