@@ -38,6 +38,7 @@ typedef struct AstNode {
     AstQuote quote;                     /* AST_VALUE */
     bool must_quote;                    /* quote plain words too: the surrounding text would change their meaning */
     bool dash_ok;                       /* may begin a word with '-' */
+    char not_first[8];                  /* further characters that may not begin a word: the program would take it as more than data */
     bool spread;                        /* an array may expand to several words here */
     bool may_drop;                      /* may be missing; then writes nothing */
     bool own_quotes;                    /* its quotes, already removed from the texts, are dropped with it if it is missing */
@@ -61,6 +62,9 @@ struct Template {
 void ast_place(Str text, size_t at, uint32_t *line, uint32_t *column);
 bool ast_error(Error *err, ErrorKind kind, Str text, size_t at, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void ast_path_text(Buf *out, const AstPath *path);        /* approximately as it was written */
+
+/* inline.c: why fixed code of the command would run a value; NULL: it would not. */
+const char *ast_inline_problem(const Template *t);
 
 bool ast_parse(Template *t, Error *err);                  /* t->text → t->body */
 void ast_trim(AstBody *root);                             /* Handlebars' white-space rules: ~ and tags alone on a line */

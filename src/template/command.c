@@ -351,6 +351,11 @@ static bool scan_command(Template *t, const TemplateCommand *command, Error *err
     VEC_PUSH(&set, start);
     VEC_PUSH(&c.scopes, 0);
     bool ok = scan_body(&c, &t->body, &set) && scan_end(&c, &set);
+    const char *problem = ok && !t->has_raw ? ast_inline_problem(t) : NULL;
+    if (problem) {
+        ok = ast_error(err, ERR_CONFIG, t->text, 0, "%s", problem);
+        error_hint(err, "move the command into a script that takes the value as an argument");
+    }
     if (ok) cut_quotes(&t->body);
     VEC_CLEAR(&set);
     VEC_CLEAR(&c.scopes);

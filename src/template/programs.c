@@ -262,8 +262,8 @@ static void finished_operand(ShellState *s, const ShellWord *w) {
 static bool may_be_absent(const ShellCommand *c, const ShellWord *w) { return c->guess && w->only; }
 
 static void finished_find(ShellState *s, Str text) {
-    static const char *const starts[] = { "-exec", "-execdir", "-ok", "-okdir" };
-    for (size_t i = 0; i < 4; i++)
+    static const char *const starts[] = { "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch" };      /* the last four: fd */
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (str_eq(text, str_from(starts[i])))
             s->command = (ShellCommand){ .place = SHELL_AT_INNER, .in_find = true };
     static const char *const writes[] = { "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from" };
@@ -383,11 +383,26 @@ static bool positions_matter(const ShellCommand *c) {
     return !c->guess && kind != OPTIONS && kind != MAKE && kind != FIND && kind != TEST && kind != DECLARE;
 }
 
+static void forbid_first(AstNode *node, const char *characters) {
+    for (; *characters; characters++) {
+        size_t n = strlen(node->not_first);
+        if (n + 1 < sizeof node->not_first && !strchr(node->not_first, *characters)) node->not_first[n] = *characters;
+    }
+}
+
+/* Words that begin with these are commands, options from a file, or operators, also after --. */
+static void forbid_leads(const ShellProgram *p, AstNode *node) {
+    if (p->kind == FIND) forbid_first(node, "!(),");
+    if (listed(p->code, STR("+~"))) forbid_first(node, "+");
+    if (listed(p->code, STR("@~"))) forbid_first(node, "@");
+}
+
 ShellRefusal shell_scan_program_value(ShellState *s, const ShellValue *v, AstNode *node) {
     ShellCommand *c = &s->command;
     const ShellWord *w = &s->word;
     Str text = { w->text, w->n };
     if (c->place == SHELL_AT_INNER) return value_of_wrapper(s, w, v->constrained);
+    if (c->program && text.n == 0 && !v->constrained) forbid_leads(c->program, node);
     if (!c->program || c->stage == STAGE_FREE) return SHELL_OK;
     bool several = (v->maybe_absent || v->array) && text.n == 0;
     if (c->stage == STAGE_VALUE) return several && positions_matter(c) ? SHELL_SHIFT : SHELL_OK;

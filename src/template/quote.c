@@ -82,6 +82,10 @@ static bool write_string(Render *r, const AstNode *n, Str s) {
         refuse(r, n, "may not start with \"-\" here, where it could be an option");
         return error_hint(r->err, "the tool's author can put -- before it, or give it an enum or a pattern");
     }
+    if (r->lead && !n->raw && s.n && strchr(n->not_first, s.at[0])) {
+        refuse(r, n, "may not start with \"%c\" here, where it could be more than data", s.at[0]);
+        return error_hint(r->err, "the tool's author can write ./ before it, or give it an enum or a pattern");
+    }
     write_text(r->out, n, s);
     if (s.n) r->lead = false;
     return true;
