@@ -87,10 +87,12 @@ const Command command_table[] = {
     {
         .name = "context", .operands = "",
         .summary = "show what the model will see",
-        .about = "Lists the system prompt and each tool's description and schema, with an estimate\n"
-                 "of their tokens. --log-level debug also prints the texts. No key is needed.",
+        .about = "Draws a bar for each part of the request: the system prompt, each tool, each MCP\n"
+                 "server and the messages, with an estimate of its tokens. Without a terminal the\n"
+                 "same rows have no bars. --log-level debug also prints the texts. It needs no\n"
+                 "key, and starts and asks nothing.",
         .example = "harness context --agent reviewer",
-        .json = "[{part, name, tokens, text}]",
+        .json = "[{part, name, server, tokens, text}]; only tools of MCP servers have server",
         .flags = command_flags_context, .run = command_context,
     },
     {

@@ -1,9 +1,10 @@
 // What a model would receive, shown without one: tools --format and context; and the output of inspect and the log.
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { root } from './harness.mjs';
+import { bin, environment, root } from './harness.mjs';
 import { harness, server, surfaces, talker } from './agents.mjs';
 import { caller, hook, tool } from './calls.mjs';
 
@@ -39,7 +40,7 @@ test('context needs neither a key nor a model', async t => {
   const p = talker(t, { 'harness.md': '---\nmodel: { provider: anthropic, name: claude-x }\n---\nBe brief.\n', '.harness/tools/later.md': files['.harness/tools/later.md'] });
   const r = await p.harness(['context'], { env: none });
   assert.equal(r.status, 0, r.stderr);
-  assert.match(r.stdout, / system \n.* tool later\n.* total, estimated \(model claude-x\)\n$/s);
+  assert.match(r.stdout, /^ +\d+  system prompt\n +\d+  tool later\n.*      0  messages \(0\)\n +\d+  total, estimated \(model claude-x\)\n$/s);
   const bare = talker(t, { '.harness/tools/later.md': files['.harness/tools/later.md'] });
   const without = await bare.harness(['context'], { env: none });
   assert.equal(without.status, 0, without.stderr);
@@ -47,6 +48,55 @@ test('context needs neither a key nor a model', async t => {
   const wrong = await bare.harness(['context', '--model', 'nobody-knows-it'], { env: none });
   assert.equal(wrong.status, 1);
   assert.match(wrong.stderr, /nobody-knows-it/);
+});
+
+// What a terminal of that many columns shows, without colours.
+function terminal(p, columns, args) {
+  const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), 'sh', '-c', `stty cols ${columns}; exec "$0" "$@"`, bin, '-C', p.dir, ...args],
+    { input: '[]', encoding: 'utf8', env: { ...environment, ...p.env, TERM: 'xterm', LANG: 'C.UTF-8' }, timeout: 60000 });
+  assert.equal(out.status, 0, out.stderr);
+  const r = JSON.parse(out.stdout);
+  assert.equal(r.status, 0, r.output);
+  return r.output.replaceAll(/\x1b\[[0-9;]*m/g, '').trimEnd().split('\r\n');
+}
+
+test('context draws a bar per part that fits the terminal, and none into a pipe', async t => {
+  const long = 'a_tool_with_a_name_that_is_much_longer_than_a_narrow_terminal';
+  const p = talker(t, { 'harness.md': '---\n---\nBe brief.\n', [`.harness/tools/${long}.md`]: tool('return 1'),
+    '.harness/tools/big.md': tool('return 1').replace('Does it.', 'x'.repeat(4000)), '.harness/tools/small.md': tool('return 1') });
+  for (const columns of [24, 40, 80, 200]) {
+    const lines = terminal(p, columns, ['context']).filter(l => !l.startsWith('harness:'));
+    const rows = lines.slice(0, -1);                         // the last line is the total
+    for (const l of rows) assert.ok([...l].length <= columns, `${columns}: ${l}`);
+    if (columns === 24) continue;                            // names are cut too short to tell them apart
+    const bar = name => (rows.find(l => l.includes(name)).match(/█/g) ?? []).length;
+    assert.ok(bar('big') > bar('small') && bar('small') >= 1, lines.join('\n'));
+    assert.equal(bar('messages'), 0);
+    assert.equal(Math.max(...rows.map(l => [...l].length)), columns, 'the longest bar reaches the edge');
+    assert.equal(rows.some(l => l.includes(long)), columns === 200);
+    assert.equal(rows.some(l => l.includes('…')), columns !== 200);
+  }
+  const piped = await p.harness(['context']);
+  assert.doesNotMatch(piped.stdout, /█|\x1b|…/);
+  assert.match(piped.stdout, new RegExp(`^ +\\d+  tool ${long}$`, 'm'));
+});
+
+test('context adds up the tools of a server, and starts none', async t => {
+  const p = talker(t, { ...files, 'harness.md': `---\n${head}\n---\nBe brief.\n` });
+  const before = await p.harness(['context'], { env: { HARNESS_TRUST: '' } });
+  assert.equal(before.status, 0, before.stderr);
+  assert.doesNotMatch(before.stdout, /server small/);
+  assert.ok(!existsSync(join(p.dir, 'calls.log')));
+  const live = await p.harness(['context', '--live']);
+  const row = live.stdout.match(/^ +(\d+)  server small \((\d+) tools?\)$/m);
+  assert.ok(row, live.stdout);
+  assert.doesNotMatch(live.stdout, /tool mcp__small/);
+  const parts = JSON.parse((await p.harness(['context', '--live', '--json'])).stdout);
+  const own = parts.filter(x => x.server === 'small');
+  assert.equal(own.length, Number(row[2]));
+  assert.equal(own.reduce((sum, x) => sum + x.tokens, 0), Number(row[1]));
+  assert.ok(own.every(x => x.part === 'tool' && x.name.startsWith('mcp__small__')));
+  assert.deepEqual(Object.keys(parts.find(x => x.name === 'later')), ['part', 'name', 'tokens', 'text']);
 });
 
 test('a line that a hook logs names the hook', async t => {
