@@ -17,14 +17,17 @@ bool frame_spawns(const Frame *f) {
     return true;
 }
 
-static bool offered(const Frame *f, const ToolEntry *e) {
-    if (policy_tool_blocked(f->blocked, f->n_blocked, &e->def)) return false;
+bool frame_has_use(const Frame *f, const ToolEntry *e) {
     if (!e->delegates) return true;
     bool start = e->delegates == DELEGATES_IN_BACKGROUND, async = start || e->delegates == DELEGATES_ASKS;
     if (start && !frame_spawns(f)) return false;
     if (async && f->def && f->def->from_space && !f->def->can_spawn) return false;
     if (async && !start && !task_any(f->s->run)) return false;       /* nothing to query yet */
     return delegate_allowed(f, STR(""), NULL);
+}
+
+static bool offered(const Frame *f, const ToolEntry *e) {
+    return !policy_tool_blocked(f->blocked, f->n_blocked, &e->def) && frame_has_use(f, e);
 }
 
 static bool add(const Frame *f, Heap *h, const ToolEntry *e, List *list, Error *err) {

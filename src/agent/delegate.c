@@ -192,6 +192,12 @@ static void own_hooks(Frame *child) {
     child->n_hooks = n;
 }
 
+Frame *delegate_frame(Frame *parent, const AgentDef *def, Str id) {
+    Frame *child = frame_new(parent->s, parent, def, id);
+    own_hooks(child);
+    return child;
+}
+
 static bool open_model(Job *j, Value request, Error *why) {
     Frame *child = j->child, *parent = j->parent;
     Str name = value_member_text(request, "model").n ? value_member_text(request, "model") : child->def->model;
@@ -221,9 +227,8 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
         stop(j, "%s", why.msg);
         return why.kind != ERR_LIMIT || tell_depth(parent, err);
     }
-    j->child = frame_new(parent->s, parent, def, id);
+    j->child = delegate_frame(parent, def, id);
     j->child->lane = j->lane;
-    own_hooks(j->child);
     if (request_list(request, "tools")) narrow_tools(j->child, request_list(request, "tools"));
     if (request_list(request, "hooks")) add_hooks(j->child, request_list(request, "hooks"));
     Value verify = value_member(request, "verify"), retries = value_member(request, "max_verify_retries");

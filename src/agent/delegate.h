@@ -4,6 +4,7 @@
 
 bool delegate_register(Agents *a, Error *err);               /* the tools; once per runtime */
 bool delegate_allowed(const Frame *f, Str agent, Error *err);/* true if it may delegate to that agent; empty: to any agent */
+Frame *delegate_frame(Frame *parent, const AgentDef *def, Str id);     /* a sub-agent with the hooks of its definition; frame_release it */
 void delegate_describe(const Frame *f, Buf *out);            /* the description of delegate for its model: the available
                                                               * agents */
 

@@ -125,6 +125,7 @@ bool agent_model_known(const Agents *a, Str name, Error *err);
 /* prompt.c, catalog.c */
 bool frame_prompt(Frame *f, Buf *out, Error *err);           /* the system prompt of this turn */
 bool frame_tools(Frame *f, Heap *heap, List **out, Error *err);             /* [{name, description, parameters}] */
+bool frame_has_use(const Frame *f, const ToolEntry *e);      /* false for a tool of delegation that this agent cannot use */
 
 /* hooks.c: runs the hooks of an event. `payload` and the outcome are in `heap`. */
 void frame_ask(Frame *f, HookEvent event, Heap *heap, Value payload, Cancel *cancel, HookOutcome *out);

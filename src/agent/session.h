@@ -8,6 +8,7 @@
 #pragma once
 #include "model/model.h"
 #include "tool/pipeline/call.h"
+#include "tool/pipeline/guards.h"
 
 typedef struct Agents Agents;
 typedef struct Session Session;
@@ -84,3 +85,13 @@ typedef enum { PART_SYSTEM, PART_TOOL, PART_MESSAGE } SessionPartKind;
 const char *session_part_name(SessionPartKind k);
 typedef struct SessionPart { SessionPartKind what; Str name; int64_t tokens; Str text; } SessionPart;
 bool session_parts(Session *s, void (*each)(void *ctx, const SessionPart *part), void *ctx, Error *err);
+
+/* What guards the tools of each agent: of the session's own agent first, then of each sub-agent of the project as a delegation would start it. For
+ * `harness inspect --graph`. Each tool is followed by its guards. Asks no hook and calls no tool. */
+typedef struct SessionGuards {
+    void (*agent)(void *ctx, const AgentDef *def);           /* NULL: the project's own */
+    void (*tool)(void *ctx, const ToolEntry *e);
+    void (*guard)(void *ctx, const ToolGuard *g);
+    void *ctx;
+} SessionGuards;
+bool session_guards(Session *s, const SessionGuards *visit, Error *err);

@@ -211,20 +211,26 @@ const Command command_table[] = {
         .run = command_init,
     },
     {
-        .name = "inspect", .operands = "NAME", .min = 1, .max = 1,
+        .name = "inspect", .operands = "[NAME]", .max = 1,
         .summary = "show one tool, hook, agent or rule in full",
         .about = "Shows everything about one tool (by its name or an alias), hook, sub-agent or rule,\n"
                  "with its parameters and its script. Finds those that are private to a\n"
-                 "sub-agent too.",
+                 "sub-agent too. --graph shows for each agent its tools and what guards each:\n"
+                 "policy, hooks, limits; with NAME only that tool or agent.",
         .example = "harness inspect run_command\n"
-                   "harness inspect reviewer --type agent --json",
+                   "harness inspect reviewer --type agent --json\n"
+                   "harness inspect --graph",
         .json = "{type, name, ...}\n"
                 "\n"
                 "type is tool, hook, agent or rule; then the fields of the object in `harness tools`,\n"
                 "`hooks` or `agents`, and more: for a tool output_schema, retry, idempotency, injected,\n"
                 "async, confirm, calls, agent, bundle, script, command, argv, env_passthrough, environment, folder,\n"
                 "server, server_tool; for a hook agent, script, command, folder, tools; for an agent title,\n"
-                "provider, prompt, blocked_tools, mcp, verify, max_iterations.",
+                "provider, prompt, blocked_tools, mcp, verify, max_iterations.\n"
+                "\n"
+                "With --graph {agents, limits, idle_hooks}: an agent is {name, file, line, tools}, a tool\n"
+                "{name, kind, file, line, server, denied, guards}, a guard {kind, name, effect, when, file, line};\n"
+                "idle_hooks names the hooks for tools that cover none of them.",
         .flags = command_flags_inspect, .run = command_inspect,
     },
     {

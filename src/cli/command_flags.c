@@ -48,6 +48,8 @@ const Flag command_flags_tools[] = {
 const Flag command_flags_inspect[] = {
     LIVE_FLAG,
     { "--type", NULL, "TYPE", "tool|hook|agent|rule", "if several have the name" },
+    { "--graph", NULL, NULL, NULL, "the guards of each tool, for each agent" },
+    { "--dot", NULL, NULL, NULL, "the same for Graphviz" },
     { 0 },
 };
 

@@ -134,8 +134,7 @@ int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
     return status;
 }
 
-/* Lists the servers whose tools are shown as last listed, or not at all. */
-static void say_pinned(Opening *o) {
+void opening_say_pinned(Opening *o) {
     Buf line = { 0 };
     size_t n = mcp_remotes_count(o->servers);
     for (size_t i = 0; i < n; i++) {
@@ -172,7 +171,7 @@ int opening_show_servers(Opening *o, Cli *cli, Project *p) {
     int status = opening_open_reading(o, cli);
     if (status >= 0) return status;
     const ToolEntry **all;
-    if (!args_has(&cli->args, "--live")) say_pinned(o);
+    if (!args_has(&cli->args, "--live")) opening_say_pinned(o);
     size_t n = registry_list(runtime_registry(o->rt), NULL, 0, &all);
     p->tools = mem_resize(p->tools, p->n_tools + n + 1, sizeof *p->tools);
     for (size_t i = 0; i < n; i++)

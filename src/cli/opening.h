@@ -40,5 +40,7 @@ void opening_close(Opening *o);
  * the servers are asked. Without servers opens nothing. Exit status, or -1; opening_close in every case, when `p` is no
  * longer used. */
 int opening_show_servers(Opening *o, Cli *cli, Project *p);
+/* Tells the user which servers' tools are shown as last listed, or not at all. */
+void opening_say_pinned(Opening *o);
 /* Sets the part of a run's configuration that comes from the flags; the run takes ownership of the sinks. */
 void opening_run_config(Opening *o, RunConfig *out);

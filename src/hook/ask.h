@@ -13,6 +13,8 @@ typedef struct HookOrder { struct HookOrder *older; size_t n; HookEntry at[]; } 
 const HookOrder *hook_list_order(Hooks *h, HookEvent event);          /* may be NULL */
 Workers *hook_list_workers(Hooks *h);
 const Project *hook_list_project(Hooks *h);
+/* True if the hook is asked, provided that its `when` holds: by agent, event and the tools of a command hook. */
+bool hook_takes_part(const HookDispatch *d, const HookDef *def);
 
 /* The payload is in the worker's heap, frozen: `when` reads it, hooks get copies. Values in `held` survive a
  * collection. */

@@ -23,7 +23,7 @@ static bool tool_matches(const HookDef *def, Str tool) {
     return def->tools.n == 0;
 }
 
-static bool takes_part(const HookDispatch *d, const HookDef *def) {
+bool hook_takes_part(const HookDispatch *d, const HookDef *def) {
     if (def->agent.n && !named_in(def->agent, d->agents, d->n_agents) && !named_in(def->name, d->extra, d->n_extra)) return false;
     if ((d->event == HOOK_CUSTOM || d->event == HOOK_META) && !str_eq(def->event, d->name)) return false;
     if (def->kind == HOOK_COMMAND) return tool_matches(def, hook_payload_text(d->payload, STR("name")));
@@ -188,13 +188,13 @@ static bool ask(HookRun *r, const HookEntry *e, bool again) {
 
 static bool ask_again(HookRun *r, const HookOrder *o, size_t before) {
     for (size_t i = 0; i < before; i++)
-        if (takes_part(r->d, o->at[i].def) && !ask(r, &o->at[i], true)) return false;
+        if (hook_takes_part(r->d, o->at[i].def) && !ask(r, &o->at[i], true)) return false;
     return true;
 }
 
 static void ask_all(HookRun *r, const HookOrder *o) {
     for (size_t i = 0; i < o->n; i++) {
-        if (!takes_part(r->d, o->at[i].def)) continue;
+        if (!hook_takes_part(r->d, o->at[i].def)) continue;
         Value before = r->held[HOOK_PAYLOAD];
         if (!ask(r, &o->at[i], false)) return;
         if (!value_same(before, r->held[HOOK_PAYLOAD]) && !ask_again(r, o, i)) return;
@@ -250,7 +250,7 @@ static void only_told(HookRun *r) {
 
 static bool anybody(const HookDispatch *d, const HookOrder *o) {
     for (size_t i = 0; o && i < o->n; i++)
-        if (takes_part(d, o->at[i].def)) return true;
+        if (hook_takes_part(d, o->at[i].def)) return true;
     return false;
 }
 

@@ -84,6 +84,12 @@ typedef struct HookOutcome {
     char reason[HOOK_REASON_MAX];        /* "hook NAME failed: …" after a failure; "cancelled" if the token fired */
 } HookOutcome;
 
+/* Whether a hook is asked about a call of which only a part of the payload is known. */
+typedef enum { HOOK_COVERS_NEVER, HOOK_COVERS_SOMETIMES, HOOK_COVERS_ALWAYS } HookCover;
+/* Visits the hooks that are, or may be, asked in this dispatch, in their order. `d->payload` has only the keys that are the same in every call of the
+ * tool. SOMETIMES: `when` depends on more. Asks no hook; `when` is pure. Needs event, payload, agents, extra and cancel of `d`. */
+void hook_covering(Hooks *h, const HookDispatch *d, void (*each)(void *ctx, const HookDef *def, HookCover cover), void *ctx);
+
 /* Formats a refusal: "DID by hook NAME: REASON", or only the reason if it names the hook already or no hook decided.
  * Writes to `out`. */
 enum { HOOK_SAID_MAX = HOOK_REASON_MAX + 256 };

@@ -1,8 +1,11 @@
 #include <stdlib.h>
 #include "base/mem.h"
+#include "cli/graph.h"
 #include "cli/listing.h"
+#include "cli/look.h"
 #include "cli/opening.h"
 #include "cli/report.h"
+#include "cli/terminal/width.h"
 #include "tool/builtin/builtin.h"
 
 typedef struct Found { const ToolDef *tool; const HookDef *hook; const AgentDef *agent; const RuleDef *rule; } Found;
@@ -87,7 +90,33 @@ static bool show(Cli *cli, const Found *f, Error *err) {
     return true;
 }
 
+static int show_graph(Cli *cli, Str only) {
+    Look look;
+    Graph g = { 0 };
+    Error err = { 0 };
+    int status = look_open(&look, cli);
+    if (status < 0) {
+        Runtime *rt = look.opening.rt;
+        if (!args_has(&cli->args, "--live")) opening_say_pinned(&look.opening);
+        bool ok = graph_build(&g, look.session, runtime_limits(rt), runtime_project(rt), only, &err);
+        if (ok && cli->json) graph_write_json(&g, &cli->out);
+        else if (ok && args_has(&cli->args, "--dot")) graph_write_dot(&g, &cli->out);
+        else if (ok) graph_write_text(&g, &cli->out, cli->terminal_out ? width_of_terminal(1) : 0, cli->color_out);
+        status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+    }
+    graph_clear(&g);
+    look_close(&look);
+    return status;
+}
+
 int command_inspect(Cli *cli) {
+    if (args_has(&cli->args, "--graph") || args_has(&cli->args, "--dot"))
+        return show_graph(cli, cli->args.n_operands ? str_from(cli->args.operands[0]) : STR(""));
+    if (cli->args.n_operands == 0) {
+        Error wrong = { 0 };
+        error_set(&wrong, ERR_VALIDATION, "inspect needs the name of a tool, hook or agent, or --graph");
+        return cli_fail(cli, CLI_WRONG_USE, &wrong);
+    }
     Str name = str_from(cli->args.operands[0]);
     const char *type = args_value(&cli->args, "--type");
     Error err = { 0 };

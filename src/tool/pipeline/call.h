@@ -74,3 +74,5 @@ bool tool_call_all(Run *run, const Call *calls, size_t n, Cancel *cancel, Result
 /* The tools visible to a caller: those in the run's list and the call's, without those that policy hides. free()
  * *out. */
 size_t tool_visible(Run *run, const Call *call, const ToolEntry ***out);
+/* The same with those that policy or the condition of a bundle hides. */
+size_t tool_known(Run *run, const Call *call, const ToolEntry ***out);

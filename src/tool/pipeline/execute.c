@@ -110,13 +110,18 @@ static bool make_injected(Pipe *p, Error *err) {
 
 enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };
 
-/* The tool's own, else --timeout, limits.tool_timeout_ms, or the kind's; the caller's if shorter. 0: none. */
-int64_t pipe_timeout_ms(const Pipe *p) {
-    const ToolDef *def = &p->f.entry->def;
+/* The tool's own, else --timeout, limits.tool_timeout_ms, or the kind's. */
+int64_t runtime_timeout_ms(const Runtime *rt, const ToolDef *def) {
     int64_t ms = def->timeout_ms;
-    if (ms < 0) ms = p->f.runtime->config.timeout_ms > 0 ? p->f.runtime->config.timeout_ms : -1;
-    if (ms < 0) ms = p->f.runtime->limits.tool_timeout_ms > 0 ? p->f.runtime->limits.tool_timeout_ms : -1;
+    if (ms < 0) ms = rt->config.timeout_ms > 0 ? rt->config.timeout_ms : -1;
+    if (ms < 0) ms = rt->limits.tool_timeout_ms > 0 ? rt->limits.tool_timeout_ms : -1;
     if (ms < 0) ms = def->kind == TOOL_COMMAND ? COMMAND_TIMEOUT_MS : def->kind == TOOL_ARGV ? ARGV_TIMEOUT_MS : 0;
+    return ms;
+}
+
+/* The caller's if shorter. 0: none. */
+int64_t pipe_timeout_ms(const Pipe *p) {
+    int64_t ms = runtime_timeout_ms(p->f.runtime, &p->f.entry->def);
     int64_t given = p->f.call->timeout_ms;
     return given > 0 && (ms == 0 || given < ms) ? given : ms;
 }

@@ -54,6 +54,8 @@ struct Pipe {
 bool tool_runs_beside(Run *r, const Call *call);
 bool tool_entry_runs_beside(const ToolEntry *e);
 
+int64_t runtime_timeout_ms(const Runtime *rt, const ToolDef *def);      /* of a tool, without the caller's; 0: none */
+
 Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out);
 void pipe_give(Pipe *p);                                     /* returns it and its worker to the runtime */
 

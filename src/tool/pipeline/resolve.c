@@ -152,16 +152,21 @@ static bool needed(Run *r, const ToolEntry *e, const ToolEntry **all, size_t n) 
     return any;
 }
 
-size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) {
+static bool shown(Run *r, const Call *call, const ToolEntry *e) {
+    bool active = true;
+    Error err;
+    return policy_shows(r->rt->policy, &e->def) && run_bundle_active(r, call, e->def.bundle, &active, &err) && active;
+}
+
+static size_t list_tools(Run *r, const Call *call, bool hidden_too, const ToolEntry ***out) {
     Str scopes[SCOPES_MAX];
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
-        bool active = true;
-        Error err;
-        if (offered(r, call, e) && needed(r, e, *out, n) && policy_shows(r->rt->policy, &e->def)
-            && run_bundle_active(r, call, e->def.bundle, &active, &err) && active)
-            (*out)[kept++] = e;
+        if (offered(r, call, e) && needed(r, e, *out, n) && (hidden_too || shown(r, call, e))) (*out)[kept++] = e;
     }
     return kept;
 }
+
+size_t tool_visible(Run *r, const Call *call, const ToolEntry ***out) { return list_tools(r, call, false, out); }
+size_t tool_known(Run *r, const Call *call, const ToolEntry ***out) { return list_tools(r, call, true, out); }
