@@ -1,4 +1,5 @@
 #include "artifact/field.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "value/int.h"
 #include "value/list.h"
@@ -117,15 +118,38 @@ static const Field *find(const Field *fields, size_t n, Str key) {
 
 enum { WORD_MAX = 96, SHORT_WORD = 3 };
 
-/* Lower case, without '_', '-' and spaces. Truncates long words, which resemble no key. */
+/* Blanks of every width, and characters that are not seen at all. */
+static bool is_invisible(uint32_t c) {
+    return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f || c == 0x3000 || utf8_is_deceptive(c);
+}
+
+/* Lower case, without '_', '-' and what is not seen; full-width letters are like others. Truncates long words, which resemble no key. */
 static Str folded(Str word, char out[WORD_MAX]) {
-    size_t n = 0;
-    for (size_t i = 0; i < word.n && n < WORD_MAX; i++) {
-        char c = word.at[i];
-        if (c == '_' || c == '-' || c == ' ') continue;
-        out[n++] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    size_t n = 0, length;
+    for (size_t i = 0; i < word.n && n + 4 <= WORD_MAX; i += length) {
+        uint32_t c = utf8_decode(str_sub(word, i, word.n), &length);
+        if (c >= 0xff01 && c <= 0xff5e) c -= 0xff01 - '!';
+        if (c == '_' || c == '-' || is_invisible(c)) continue;
+        if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
+        n += utf8_encode(c, &out[n]);
     }
     return (Str){ out, n };
+}
+
+/* True if it has ASCII letters and other characters: one of them may only look like the letter of a key. */
+static bool is_disguised(Str key) {
+    bool letter = false, other = false;
+    for (size_t i = 0; i < key.n; i++) {
+        char c = key.at[i];
+        letter = letter || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        other = other || (unsigned char)c >= 0x80;
+    }
+    return letter && other;
+}
+
+bool field_same(Str word, Str known) {
+    char a[WORD_MAX], b[WORD_MAX];
+    return word.n <= WORD_MAX && str_eq(folded(word, a), folded(known, b));
 }
 
 bool field_resembles(Str word, Str known) {
@@ -171,6 +195,7 @@ static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str k
 #define GOVERNED "only tools in .harness/tools/ and agent/tools/ take it"
 #define RULES "rules belong in harness.md, or in a bundle below .harness/plugins/"
 #define HOOKS "hooks belong in .harness/hooks/"
+#define CONFIRM "write \"confirm: true\""
 #define TIMEOUT "a time limit is \"timeout_ms\" of a tool, \"timeoutSec\" in tools.json, \"timeout\" in a space"
 static const struct { const char *key, *hint; } restrictions[] = {
     { "timeout", TIMEOUT }, { "timeout_ms", TIMEOUT }, { "timeout_sec", TIMEOUT }, { "timeout_seconds", TIMEOUT },
@@ -187,6 +212,8 @@ static const struct { const char *key, *hint; } restrictions[] = {
     { "forbidden", LISTS }, { "forbidden_tools", LISTS }, { "denylist", LISTS }, { "deny_list", LISTS }, { "allowlist", LISTS }, { "blocklist", LISTS },
     { "confirm", GOVERNED }, { "safety", GOVERNED }, { "idempotency", GOVERNED }, { "mutating", SAFETY }, { "hooks", HOOKS },
     { "max_calls", SETTINGS }, { "rate_limit", SETTINGS }, { "max_depth", SETTINGS }, { "max_spend_usd", SETTINGS }, { "wall_clock_ms", SETTINGS },
+    { "confirmation", CONFIRM }, { "ask", CONFIRM }, { "approve", CONFIRM }, { "delegation", SETTINGS },
+    { "deny_tools", LISTS }, { "block_tools", LISTS }, { "allow_tools", LISTS },
     { "max_iterations", "agents take it" }, { "max_tokens", SETTINGS }, { "max_concurrency", SETTINGS },
 };
 
@@ -210,7 +237,9 @@ static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, c
     bool resembles = in->unknown == UNKNOWN_KEYS_GUARD && !f && resembles_one(fields, n, key);
     *hint = f ? str_from(f->hint) : suggestion(in, fields, n, key);
     if (misplaced && (!resembles || hint->n == 0)) *hint = str_from(misplaced);
-    bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles;
+    bool disguised = in->unknown == UNKNOWN_KEYS_GUARD && !f && is_disguised(key);
+    if (disguised && hint->n == 0) *hint = STR("it mixes ASCII letters with other characters");
+    bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles || disguised;
     return error ? PROBLEM_ERROR : PROBLEM_WARNING;
 }
 

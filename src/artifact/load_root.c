@@ -1,5 +1,6 @@
 /* Loads a folder with the layout of .harness/: one subfolder per format. */
 #include "artifact/load.h"
+#include "artifact/misplaced.h"
 #include "artifact/stray.h"
 
 typedef void LoadFile(Loader *l, const Document *d, SourceKind source);
@@ -68,12 +69,15 @@ static void note_unread(Loader *l, const char *kind, Str path) {
 static bool is_in_place(Loader *l, const Format *f, const Document *d) {
     bool ok = true;
     Entry *e;
+    Str event = { 0 };
+    misplaced_in_body(l, d);
     if (!f->forgivable || !value_is_dict(d->root)) return true;
+    bool is_hook = misplaced_hook(d->root, true, &event);
     bool governed = strcmp(f->kind, "tool") == 0 || strcmp(f->kind, "agent") == 0;       /* their own loaders refuse restrictions */
     for (uint32_t i = 0; dict_next(value_dict(d->root), &i, &e);) {
         Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
         if (str_eq(key, STR("guard")) && strcmp(f->kind, "test") == 0) continue;          /* a recorded envelope */
-        const char *hint = str_eq(key, STR("event")) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
+        const char *hint = is_hook && str_eq(key, event) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
         if (!hint) continue;
         document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint),
             "\"" STR_FMT "\" has no effect in a %s", STR_ARG(key), f->kind);
@@ -146,15 +150,18 @@ static void note_folders(Loader *l, Str folder, SourceKind source) {
         if (is_stray(&entries[i], source)) stray_note(l, &in, &entries[i]);
 }
 
-/* Skills are text: a hook among them would never run. */
+/* A skill is a folder; it may contain anything but a hook, which would never run. */
 static void note_skills(Loader *l, Str folder) {
     DocumentEntry *entries;
     size_t n;
     Str skills = str_from(arena_fmt(l->docs.arena, STR_FMT "%sskills", STR_ARG(folder), folder.n ? "/" : ""));
+    StrayFolder in = { .path = skills, .hint = "a skill is a folder with a SKILL.md" };
     if (!document_entries(&l->docs, skills, &entries, &n)) return;
-    stray_hooks(l, skills, false);
-    for (size_t i = 0; i < n; i++)
+    stray_hooks(l, skills, true);
+    for (size_t i = 0; i < n; i++) {
         if (entries[i].folder) stray_hooks(l, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(skills), STR_ARG(entries[i].name))), false);
+        else if (!stray_hook(l, skills, entries[i].name)) stray_note(l, &in, &entries[i]);
+    }
 }
 
 void load_root(Loader *l, Str folder, SourceKind source) {

@@ -122,8 +122,6 @@ bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value,
 /* ---- rules ---- */
 
 void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place) {
-    for (size_t i = 0; i < name.n; i++)
-        if (strchr("*?[", name.at[i])) return;
     VEC_PUSH(&l->rules, (LoaderRule){ where, name, at->origin.file, place });
 }
 

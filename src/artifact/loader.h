@@ -103,7 +103,7 @@ const char *loader_env_problem(Loader *l, Str text, bool header);
 bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* records a protected path */
 
-/* Records a tool's name in a rule, to look it up when all tools are known. Ignores patterns. */
+/* Records a tool's name or a pattern in a rule, to look it up when all tools are known. */
 void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place);
 /* Reports the items of the list `key` of at->map that cannot match any tool (artifact/pattern.h); loader_rules does so
  * too. */

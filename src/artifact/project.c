@@ -7,6 +7,7 @@
 #include "artifact/host_names.h"
 #include "artifact/load.h"
 #include "artifact/resolve.h"
+#include "artifact/misplaced.h"
 #include "artifact/stray.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -283,6 +284,7 @@ static void load_everything(Loader *l) {
         return;
     }
     stray_root(l);
+    misplaced_in_body(l, &l->settings);
     load_inline(l);
     loader_look_at(l, STR(".harness"));
     load_root(l, STR(".harness"), SOURCE_PROJECT);

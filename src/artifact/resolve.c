@@ -1,5 +1,6 @@
 /* Runs after everything is loaded: applies overrides, and checks that names are unique and references exist. */
 #include "artifact/resolve.h"
+#include <strings.h>
 #include "artifact/builtin_names.h"
 
 typedef struct { Str name, agent; Origin *origin; bool overriding; } Named;     /* common fields of tools, hooks and agents */
@@ -249,15 +250,59 @@ static bool some_agent_has(const Loader *l, Str name) {
     return false;
 }
 
+/* ---- rules that name a tool in another case ---- */
+
+static bool is_glob(char c) { return c == '*' || c == '?' || c == '['; }
+
+/* The literal start of a pattern; all of a name. */
+static Str literal_start(Str pattern) {
+    size_t n = 0;
+    while (n < pattern.n && !is_glob(pattern.at[n])) n++;
+    return str_sub(pattern, 0, n);
+}
+
+/* `touch` for "tools/touch.md". */
+static Str without_path(Str name) {
+    for (ptrdiff_t slash; (slash = str_find_char(name, '/')) >= 0;) name = str_sub(name, (size_t)slash + 1, name.n);
+    return str_ends(name, STR(".md")) ? str_sub(name, 0, name.n - STR(".md").n) : name;
+}
+
+typedef struct CaseSearch { Str start; bool whole, exact, other; } CaseSearch;
+
+static void compare_case(CaseSearch *s, Str name) {
+    if (s->whole ? name.n != s->start.n : name.n < s->start.n) return;
+    if (strncasecmp(name.at, s->start.at, s->start.n) != 0) return;
+    if (memcmp(name.at, s->start.at, s->start.n) == 0) s->exact = true;
+    else s->other = true;
+}
+
+/* True if the rule means a tool that exists, but can never match it. */
+static bool misses_by_case(const Loader *l, Str rule) {
+    Str name = without_path(rule);
+    CaseSearch s = { .start = literal_start(name) };
+    s.whole = s.start.n == name.n;
+    if (s.start.n == 0 || str_starts(rule, STR("mcp:")) || str_starts(rule, STR("mcp_"))) return false;
+    size_t n;
+    const Str *builtins = builtin_names_list(&n);
+    for (size_t i = 0; i < n; i++) compare_case(&s, builtins[i]);
+    for (size_t i = 0; i < l->tools.n; i++) {
+        compare_case(&s, l->tools.at[i].name);
+        for (size_t k = 0; k < l->tools.at[i].aliases.n; k++) compare_case(&s, l->tools.at[i].aliases.at[k]);
+    }
+    return name.n < rule.n ? s.whole && (s.exact || s.other) : s.other && !s.exact;
+}
+
 /* Warns about rules that name an unknown tool. Not an error, because the tool may be added at run time (a program,
- * meta.tool_register). */
+ * meta.tool_register), unless it can only mean one that exists. */
 static void check_rules(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rules.n; i++) {
         const LoaderRule *r = &l->rules.at[i];
         LoaderReference as_tool = { .kind = REFERENCE_TOOL, .name = r->name };
         if (found(l, names, &as_tool) || some_agent_has(l, r->name) || unread(l, &as_tool) || str_starts(r->name, STR("resource:"))) continue;
-        problems_add(l->docs.problems, PROBLEM_WARNING, r->file, r->place, nearest(l, &names->tools, r->name, true),
-                     STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
+        bool error = misses_by_case(l, r->name);
+        if (!error && literal_start(r->name).n < r->name.n) continue;                   /* a glob may match a tool that is added later */
+        problems_add(l->docs.problems, error ? PROBLEM_ERROR : PROBLEM_WARNING, r->file, r->place,
+                     nearest(l, &names->tools, without_path(r->name), true), STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
     }
 }
 

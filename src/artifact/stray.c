@@ -1,6 +1,8 @@
 #include "artifact/stray.h"
 #include <errno.h>
 #include <limits.h>
+#include <strings.h>
+#include "artifact/misplaced.h"
 #include "base/nearly.h"
 #include "sandbox/view.h"
 #include "value/list.h"
@@ -15,11 +17,21 @@ static Str stem(Str name) {
 
 static Str hint_for(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
     Arena *arena = l->docs.arena;
+    if (in->hint) return str_from(in->hint);
     if (in->suffix && e->folder) return STR("move its files up: subfolders are not read");
     if (in->suffix) return str_from(arena_fmt(arena, "did you mean \"" STR_FMT "%s\"?", STR_ARG(stem(e->name)), in->suffix));
     Str near = field_hint(arena, e->name, in->known, in->n);
     if (near.n == 0) near = field_hint(arena, stem(e->name), in->known, in->n);
     return near.n ? near : STR("files of your own belong in .harness/data/");
+}
+
+enum { HEAD_MAX = 1 << 20 };
+
+/* The text of a file that is not part of the project. False: it cannot be read, or is too large to be a definition. */
+static bool read_text(Loader *l, Str path, Buf *text) {
+    DocumentContext docs = l->docs;
+    docs.files = NULL;                                    /* do not record it as a loaded file */
+    return document_read_bytes(&docs, path, HEAD_MAX, text, NULL);
 }
 
 /* ---- definitions and programs ---- */
@@ -40,6 +52,16 @@ static bool has_definition(Loader *l, const StrayFolder *in, Str folder) {
     return false;
 }
 
+/* A file without a suffix is a program, unless it begins like JSON or frontmatter. */
+static bool begins_like_one(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
+    Buf text = { 0 };
+    Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(in->path), STR_ARG(e->name)));
+    Str head = read_text(l, path, &text) ? str_trim(buf_str(&text)) : STR("");
+    bool begins = head.n && (head.at[0] == '{' || head.at[0] == '[' || str_starts(head, STR("---")));
+    buf_clear(&text);
+    return begins;
+}
+
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
     static const Str kinds[] = { STR(".json"), STR(".jsonc"), STR(".json5"), STR(".jsn"), STR(".md"), STR(".mdx"), STR(".markdown"), STR(".yaml"),
                                  STR(".yml"), STR(".toml"), STR(".txt") };
@@ -48,7 +70,8 @@ bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *
     Str name = lower(e->name, text, sizeof text);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_ends(name, kinds[i])) return true;
-    return str_find_char(name, '.') < 0 && (field_resembles(name, STR("hooks")) || field_resembles(name, STR("tools")) || field_resembles(name, STR("config")));
+    if (str_find_char(name, '.') >= 0) return false;
+    return field_resembles(name, STR("hooks")) || field_resembles(name, STR("tools")) || field_resembles(name, STR("config")) || begins_like_one(l, in, e);
 }
 
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
@@ -64,47 +87,37 @@ void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
 
 /* ---- hooks that nothing reads ---- */
 
-typedef struct HookSearch { Loader *l; Str folder; bool free_only; } HookSearch;
+enum { DEPTH_MAX = 16 };
+typedef struct HookSearch { Loader *l; Str folder; bool free_only; int depth; } HookSearch;
 
-static bool is_event(Str line) {
-    ptrdiff_t colon = str_find_char(line, ':');
-    Str key = colon > 0 ? str_trim(str_sub(line, 0, (size_t)colon)) : STR("");
-    if (key.n > 2 && (key.at[0] == '"' || key.at[0] == '\'')) key = str_sub(key, 1, key.n - 1);
-    return str_eq(key, STR("event")) && line.at[0] != ' ';
+static void search_folder(HookSearch *s);
+
+static bool report_hook(Loader *l, Str folder, Str name, bool is_free) {
+    Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(name)));
+    Buf text = { 0 };
+    uint32_t line;
+    bool is_hook = read_text(l, path, &text) && misplaced_hook_in_text(name, buf_str(&text), is_free, &line);
+    if (is_hook)
+        problems_add(l->docs.problems, PROBLEM_ERROR, str_from(arena_fmt(l->docs.arena, STR_FMT STR_FMT, STR_ARG(l->docs.shown), STR_ARG(path))),
+                     (Place){ line ? line : 1, 1 }, is_free ? STR("give it another name than README") : STR("hooks belong in .harness/hooks/"),
+                     "this looks like a hook, but nothing reads it");
+    buf_clear(&text);
+    return is_hook;
 }
 
-/* A text whose frontmatter has `event:`. Returns its line; 0: none. */
-static uint32_t event_line(Str text) {
-    Str line;
-    uint32_t n = 1;
-    if (!str_next_line(&text, &line) || !str_eq(str_trim(line), STR("---"))) return 0;
-    while (str_next_line(&text, &line)) {
-        n++;
-        if (str_eq(str_trim(line), STR("---"))) return 0;
-        if (line.n && is_event(line)) return n;
-    }
-    return 0;
-}
+bool stray_hook(Loader *l, Str folder, Str name) { return report_hook(l, folder, name, false); }
 
 static void check_hook(void *ctx, Str name, bool folder) {
-    enum { HEAD_MAX = 1 << 20 };
     HookSearch *s = ctx;
-    Arena *arena = s->l->docs.arena;
-    if (folder || (s->free_only ? !str_starts(name, STR("README")) : !str_ends(name, STR(".md")))) return;
-    DocumentContext docs = s->l->docs;
-    docs.files = NULL;                                    /* do not record it as a loaded file */
-    Str path = str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
-    Buf text = { 0 };
-    uint32_t line = document_read_bytes(&docs, path, HEAD_MAX, &text, NULL) ? event_line(buf_str(&text)) : 0;
-    buf_clear(&text);
-    if (line)
-        problems_add(docs.problems, PROBLEM_ERROR, str_from(arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(docs.shown), STR_ARG(path))), (Place){ line, 1 },
-                     s->free_only ? STR("give it another name than README") : STR("hooks belong in .harness/hooks/"),
-                         "this looks like a hook, but nothing reads it");
+    Str path = str_from(arena_fmt(s->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
+    if (folder && !s->free_only && s->depth < DEPTH_MAX) search_folder(&(HookSearch){ s->l, path, false, s->depth + 1 });
+    if (!folder && (!s->free_only || str_starts(name, STR("README")))) report_hook(s->l, s->folder, name, s->free_only);
 }
 
+static void search_folder(HookSearch *s) { document_each(&s->l->docs, s->folder, check_hook, s); }
+
 void stray_hooks(Loader *l, Str folder, bool free_only) {
-    if (document_exists(&l->docs, folder)) document_each(&l->docs, folder, check_hook, &(HookSearch){ l, folder, free_only });
+    if (document_exists(&l->docs, folder)) search_folder(&(HookSearch){ l, folder, free_only, 0 });
 }
 
 /* ---- the root ---- */
@@ -115,9 +128,24 @@ static bool is_new(const Loader *l, Str name) {
     return l->docs.view && view_find(l->docs.view, l->docs.base, name, &e) && !e.node && e.error == ENOENT;
 }
 
+static bool has_entry(Loader *l, Str folder, Str wanted) {
+    DocumentEntry *entries;
+    size_t n;
+    if (!document_entries(&l->docs, folder, &entries, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (field_same(entries[i].name, wanted)) return true;
+    return false;
+}
+
+/* `Agent/` may be any folder, unless it has the files of a space. */
+static bool is_space(Loader *l, Str folder) {
+    if (str_eq(folder, STR("agent")) || !field_same(folder, STR("agent"))) return false;
+    return has_entry(l, folder, STR("config.md")) || has_entry(l, folder, STR("hooks"));
+}
+
 static void note_in_root(void *ctx, Str name, bool folder) {
     Loader *l = ctx;
-    Str meant = nearly_project_file(name, folder);
+    Str meant = folder && is_space(l, name) ? STR("agent") : nearly_project_file(name, folder);
     if (meant.n == 0 || str_eq(name, l->config) || is_new(l, name)) return;
     if (l->in->tools && str_ends(str_from(l->in->tools), name)) return;
     Str path = arena_str(l->docs.arena, name);

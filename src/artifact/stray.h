@@ -8,6 +8,7 @@ typedef struct StrayFolder {
     const char *suffix;              /* suffix of the files read there; NULL: `known` has the valid names */
     const Str *known;                /* names for "did you mean", with `n` */
     size_t n;
+    const char *hint;                /* for every file; NULL: from suffix or known names */
     bool guards;                     /* the folder may hold guards: its files are reported even if the project names them */
 } StrayFolder;
 
@@ -15,8 +16,9 @@ typedef struct StrayFolder {
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* True if it looks like a definition in the wrong format or folder, and not like a program that a command runs. */
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
-/* Reports files of a folder that have the frontmatter of a hook: those that are free (README*), or all. */
+/* Reports files of a folder that read like a hook: those that are free (README*), or all, also in its subfolders. */
 void stray_hooks(Loader *l, Str folder, bool free_only);
+bool stray_hook(Loader *l, Str folder, Str name);          /* the same for one file; true if it was reported */
 /* Records entries of the project's root whose names resemble those of files that are read there. */
 void stray_root(Loader *l);
 /* Reports recorded entries, except files that the project names itself (the script of a model, the file of a

@@ -1,0 +1,186 @@
+#include "artifact/misplaced.h"
+#include "value/list.h"
+#include "value/yaml.h"
+
+static const Str events[] = {
+#define HOOK_EVENT(id, name, decisions, changes, failure) { name, sizeof(name) - 1 },
+#define HOOK_FAMILY(id, name, decisions, changes, failure)
+#include "artifact/hook_events.def"
+#undef HOOK_EVENT
+#undef HOOK_FAMILY
+};
+
+static bool names_event(Str text) {
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (field_same(str_trim(text), events[i])) return true;
+    return false;
+}
+
+/* ---- maps ---- */
+
+static Str key_of(const Entry *e) { return value_is_string(e->key) ? value_str(e->key) : STR(""); }
+static Str text_of(const Entry *e) { return value_is_string(e->value) ? value_str(e->value) : STR(""); }
+
+/* `evnt` and `events` too; longer distances reach words such as "agent". */
+static bool is_event_key(Str key) { return field_same(key, STR("event")) || str_within(key, STR("event"), 1); }
+
+static bool has_code(Value map) {
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);)
+        if (field_same(key_of(e), STR("script")) || field_same(key_of(e), STR("command"))) return true;
+    return false;
+}
+
+/* `any_event` also makes a near miss of `event` enough if its value names an event. */
+static bool is_hook_entry(Value map, const Entry *e, bool any_event) {
+    Str key = key_of(e), text = text_of(e);
+    if (field_same(key, STR("event")) && (any_event || has_code(map))) return true;
+    if (is_event_key(key) && (names_event(text) || has_code(map))) return true;
+    if (names_event(text) && str_find_char(text, '.') > 0) return true;
+    return field_same(key, STR("script")) && str_find(text, STR("def handle(")) >= 0;
+}
+
+bool misplaced_hook(Value map, bool any_event, Str *key) {
+    Entry *e;
+    if (!value_is_dict(map)) return false;
+    for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);) {
+        if (!is_hook_entry(map, e, any_event)) continue;
+        *key = key_of(e);
+        return true;
+    }
+    return false;
+}
+
+static bool is_prose(Value v) { return value_is_string(v) && str_find_char(value_str(v), ' ') >= 0; }
+
+static bool has_prose(const List *l) {
+    for (uint32_t i = 0; i < l->n; i++)
+        if (is_prose(l->at[i])) return true;
+    return false;
+}
+
+bool misplaced_restriction(Str key, Value value, const char **hint) {
+    *hint = field_restriction(key);
+    if (!*hint || value_is_string(value) || value_is_none(value)) return false;
+    return !value_is_list(value) || !has_prose(value_list(value));
+}
+
+/* ---- texts ---- */
+
+static bool is_delimiter(Str line) { return str_eq(str_trim(line), STR("---")) && line.at[0] == '-'; }
+
+static bool is_data(Str name) {
+    static const Str suffixes[] = { STR(".yaml"), STR(".yml"), STR(".json") };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (name.n > suffixes[i].n && field_same(str_sub(name, name.n - suffixes[i].n, name.n), suffixes[i])) return true;
+    return false;
+}
+
+/* The part of a file that is YAML or JSON, and the number of its first line. Empty: none. */
+static Str data_of(Str name, Str text, uint32_t *first) {
+    Str rest = text, line;
+    if (str_starts(rest, STR("\xef\xbb\xbf"))) rest = str_sub(rest, 3, rest.n);
+    *first = 1;
+    Str all = rest;
+    if (!str_next_line(&rest, &line) || !line.n || !is_delimiter(line)) return is_data(name) ? all : STR("");
+    Str yaml = rest;
+    *first = 2;
+    for (;;) {
+        size_t before = yaml.n - rest.n;
+        if (!str_next_line(&rest, &line)) return yaml;
+        if (line.n && is_delimiter(line)) return str_sub(yaml, 0, before);
+    }
+}
+
+/* For text that is not valid YAML: an unindented line "event: …". */
+static bool find_line(Str data, uint32_t first, bool any_event, uint32_t *number) {
+    Str line;
+    for (*number = first; str_next_line(&data, &line); ++*number) {
+        ptrdiff_t colon = str_find_char(line, ':');
+        if (colon <= 0 || line.at[0] == ' ' || line.at[0] == '\t') continue;
+        Str key = str_trim(str_sub(line, 0, (size_t)colon)), value = str_trim(str_sub(line, (size_t)colon + 1, line.n));
+        if (field_same(key, STR("event")) && (any_event || names_event(value))) return true;
+        if (is_event_key(key) && names_event(value)) return true;
+    }
+    return false;
+}
+
+bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) {
+    uint32_t first;
+    Str data = data_of(name, text, &first), key;
+    *line = 0;
+    if (str_trim(data).n == 0) return false;
+    Heap *heap = heap_new(0);
+    Places *places = places_new();
+    Value map;
+    Error err;
+    Place at = { 0 };
+    bool found, parsed = yaml_read(heap, data, &(YamlRead){ .first_line = first, .places = places }, &map, &err);
+    if (parsed) found = misplaced_hook(map, any_event, &key);
+    else found = find_line(data, first, any_event, line);
+    if (parsed && found && places_field(places, map, key, &at)) *line = at.line;
+    places_free(places);
+    heap_free(heap);
+    return found;
+}
+
+/* ---- bodies ---- */
+
+typedef struct Block { Str text; uint32_t line; } Block;         /* between lines "---", and its first line */
+
+/* Cheap: most blocks are sentences and need no parser. */
+static bool starts_with_key(Str block) {
+    Str line;
+    while (str_next_line(&block, &line)) {
+        if (!str_trim(line).n) continue;
+        ptrdiff_t colon = str_find_char(line, ':');
+        return colon > 0 && line.at[0] != '#' && line.at[0] != '-' && line.at[0] != ' ';
+    }
+    return false;
+}
+
+static void report(Loader *l, const Document *d, Place at, Str key, const char *hint) {
+    document_report(&l->docs, d, PROBLEM_ERROR, at, str_from(hint), "\"" STR_FMT "\" is below the frontmatter and has no effect", STR_ARG(key));
+}
+
+static void check_map(Loader *l, const Document *d, Value map, const Places *places, uint32_t first) {
+    Str hook;
+    const char *hint;
+    Entry *e;
+    bool is_hook = misplaced_hook(map, false, &hook);
+    for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);) {
+        Place at = { first, 1 };
+        places_field(places, map, key_of(e), &at);
+        if (is_hook && str_eq(key_of(e), hook)) report(l, d, at, hook, "write it above the line --- that ends the frontmatter");
+        else if (misplaced_restriction(key_of(e), e->value, &hint)) report(l, d, at, key_of(e), "write it above the line --- that ends the frontmatter");
+    }
+}
+
+static void check_block(Loader *l, const Document *d, const Block *b) {
+    if (!starts_with_key(b->text)) return;
+    Heap *heap = heap_new(0);
+    Places *places = places_new();
+    Value map;
+    Error err;
+    if (yaml_read(heap, b->text, &(YamlRead){ .first_line = b->line, .places = places }, &map, &err) && value_is_dict(map))
+        check_map(l, d, map, places, b->line);
+    places_free(places);
+    heap_free(heap);
+}
+
+/* Lines inside a fence (```) are examples. */
+void misplaced_in_body(Loader *l, const Document *d) {
+    Str rest = d->body, line;
+    Block b = { .text = rest, .line = d->body_line };
+    bool fenced = false, example = false;
+    uint32_t number = d->body_line;
+    for (size_t before = 0; str_next_line(&rest, &line); number++, before = d->body.n - rest.n) {
+        if (str_starts(str_trim(line), STR("```"))) fenced = !fenced, example = true;
+        if (fenced || !line.n || !is_delimiter(line)) continue;
+        b.text.n = before - (size_t)(b.text.at - d->body.at);
+        if (!example) check_block(l, d, &b);
+        b = (Block){ .text = rest, .line = number + 1 };
+        example = false;
+    }
+    if (!example) check_block(l, d, &b);
+}
