@@ -22,7 +22,7 @@ static void add(Problems *p, Severity severity, Str file, Place place, Str hint,
         p->at = mem_resize(p->at, p->cap, sizeof *p->at);
     }
     p->at[p->n++] = (Problem){ severity, arena_str(&p->arena, file), place.line, place.column, arena_str(&p->arena, message),
-                               hint.n ? arena_str(&p->arena, hint) : (Str){ 0 } };
+                               hint.n ? arena_str(&p->arena, hint) : (Str){ 0 }, false };
 }
 
 void problems_add_v(Problems *p, Severity severity, Str file, Place place, Str hint, const char *fmt, va_list ap) {
@@ -44,6 +44,12 @@ void problems_add_error(Problems *p, Str file, const Error *err) {
     if (!counted(p, PROBLEM_ERROR)) return;
     Place place = err->line ? (Place){ err->line, err->column ? err->column : 1 } : (Place){ 1, 1 };
     add(p, PROBLEM_ERROR, err->file[0] ? str_from(err->file) : file, place, str_from(err->hint), str_from(err->msg));
+}
+
+void problems_add_about_file(Problems *p, Severity severity, Str file, Str hint, const char *message) {
+    if (!counted(p, severity)) return;
+    add(p, severity, file, (Place){ 1, 1 }, hint, str_from(message));
+    p->at[p->n - 1].about_file = true;
 }
 
 /* ---- order ---- */

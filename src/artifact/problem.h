@@ -7,7 +7,8 @@
 
 typedef enum { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_HINT } Severity;
 
-typedef struct Problem { Severity severity; Str file; uint32_t line, column; Str message, hint; } Problem;  /* hint may be empty */
+/* hint may be empty. about_file: of the file as such, not of the text at its line. */
+typedef struct Problem { Severity severity; Str file; uint32_t line, column; Str message, hint; bool about_file; } Problem;
 
 /* Initialize with zeros; call problems_clear at the end. Beyond PROBLEMS_MAX, problems are only counted. */
 enum { PROBLEMS_MAX = 10000 };
@@ -19,6 +20,7 @@ void problems_add(Problems *p, Severity severity, Str file, Place place, Str hin
 void problems_add_v(Problems *p, Severity severity, Str file, Place place, Str hint, const char *fmt, va_list ap)
     __attribute__((format(printf, 6, 0)));
 void problems_add_error(Problems *p, Str file, const Error *err);       /* uses file, line and column of err if set */
+void problems_add_about_file(Problems *p, Severity severity, Str file, Str hint, const char *message);    /* at its first line */
 void problems_sort(Problems *p);                                        /* by file, line, column; stable */
 const char *problem_severity_name(Severity s);                          /* "error", "warning", "hint" */
 void problem_format(const Problem *p, Buf *out);                        /* "FILE:LINE:COL: MESSAGE (HINT)" */

@@ -202,8 +202,8 @@ static bool is_named(const Loader *l, const LoaderStray *s) {
 void stray_report(Loader *l) {
     for (size_t i = 0; i < l->strays.n; i++) {
         const LoaderStray *s = &l->strays.at[i];
-        Place place = { 1, 1 };
-        if (s->folder) place = (Place){ 0 };
-        if (!is_named(l, s)) problems_add(l->docs.problems, PROBLEM_ERROR, s->shown, place, s->hint, "%s", s->message);
+        if (is_named(l, s)) continue;
+        if (s->folder) problems_add(l->docs.problems, PROBLEM_ERROR, s->shown, (Place){ 0 }, s->hint, "%s", s->message);
+        else problems_add_about_file(l->docs.problems, PROBLEM_ERROR, s->shown, s->hint, s->message);
     }
 }

@@ -91,12 +91,16 @@ void cli_hide_json(const Cli *cli, Buf *json) {
     if (cli->secrets && json->n && !redact_empty(cli->secrets)) redact_json(cli->secrets, json);
 }
 
+void cli_mask(const Cli *cli, Buf *text) {
+    credentials_mask(text);
+    hide_known(cli, text);
+}
+
 void cli_say(const Cli *cli, SayLevel level, Str text) {
     static const char *const color[] = { "1;31", "1;33", "1;36" };
     Buf line = { 0 }, safe = { 0 };
     buf_add(&safe, text);
-    credentials_mask(&safe);
-    hide_known(cli, &safe);
+    cli_mask(cli, &safe);
     if (cli->color_err) buf_add_fmt(&line, "\033[%smharness:\033[0m ", color[level]);
     else buf_add(&line, STR("harness: "));
     cli_escape(&line, buf_str(&safe), false);

@@ -53,6 +53,8 @@ int cli_fail(Cli *cli, int status, const Error *err);
  * name cannot move the cursor. */
 typedef enum { SAY_ERROR, SAY_WARNING, SAY_HINT } SayLevel;         /* only sets the colour */
 void cli_say(const Cli *cli, SayLevel level, Str text);
+/* Masks credentials: those of the project, and text that looks like one. cli_say does it. */
+void cli_mask(const Cli *cli, Buf *text);
 /* All output to a descriptor that may be a terminal goes through here. On a terminal, characters that it interprets or
  * does not show (utf8_is_deceptive, except newline and tab) are written as \uXXXX, which JSON treats as equal;
  * elsewhere bytes are unchanged. `effects`: the text contains harness's own escape sequences (colours, cursor), which

@@ -615,11 +615,11 @@ const Command command_table[] = {
         .name = "validate", .operands = "",
         .summary = "load everything and report all problems",
         .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
-                 "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; warnings and\n"
-                 "hints are marked. Then lists tools, hooks, agents and rules, and counts the built-in\n"
-                 "tools. Exits 1 when there is an error. Nothing is run, and no server is\n"
-                 "contacted. A restriction that is misspelt (a key, a type, a file's name) is an\n"
-                 "error here and in every other command.",
+                 "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; errors with the\n"
+                 "line of the file, warnings and hints marked. Then lists tools, hooks, agents\n"
+                 "and rules, and counts the built-in tools. Exits 1 when there is an error. Nothing is run,\n"
+                 "and no server is contacted. A restriction that is misspelt (a key, a type, a\n"
+                 "file's name) is an error here and in every other command.",
         .example = "harness validate --strict\n"
                    "harness validate --json | jq .problems",
         .json = "{ok, problems: [{severity, file, line, column, message, hint}],\n"

@@ -1,5 +1,7 @@
-#include <stdlib.h>
 #include "cli/report.h"
+#include <stdlib.h>
+#include <unistd.h>
+#include "cli/excerpt.h"
 #include "policy/safety.h"
 #include "tool/protect/confine.h"
 #include "tool/protect/record.h"
@@ -37,12 +39,16 @@ bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
     return ok;
 }
 
-static void say_problem(const Cli *cli, const Problem *p, Buf *line) {
+/* `source` may be NULL: the line of the file is not shown. */
+static void say_problem(const Cli *cli, const Problem *p, Excerpt *source, Buf *line) {
     static const SayLevel level[] = { [PROBLEM_ERROR] = SAY_ERROR, [PROBLEM_WARNING] = SAY_WARNING, [PROBLEM_HINT] = SAY_HINT };
     buf_reset(line);
     problem_format(p, line);
     if (p->severity != PROBLEM_ERROR) buf_add_fmt(line, " [%s]", problem_severity_name(p->severity));
     cli_say(cli, level[p->severity], buf_str(line));
+    buf_reset(line);
+    if (source && p->severity == PROBLEM_ERROR) excerpt_add(source, p, line);
+    if (line->n) cli_write(STDERR_FILENO, buf_str(line), cli->color_err);
 }
 
 static void say_dropped(const Cli *cli, const Problems *problems) {
@@ -53,9 +59,12 @@ static void say_dropped(const Cli *cli, const Problems *problems) {
     buf_clear(&line);
 }
 
-void report_problems(const Cli *cli, const Problems *problems) {
+void report_problems(Cli *cli, const Problems *problems) {
     Buf line = { 0 };
-    for (size_t i = 0; i < problems->n; i++) say_problem(cli, &problems->at[i], &line);
+    Excerpt source;
+    excerpt_open(&source, cli);
+    for (size_t i = 0; i < problems->n; i++) say_problem(cli, &problems->at[i], &source, &line);
+    excerpt_close(&source);
     say_dropped(cli, problems);
     buf_clear(&line);
 }
@@ -85,12 +94,18 @@ static void fail_with_first(Cli *cli, const Problems *problems) {
 }
 
 void report_failure(Cli *cli, const Problems *problems) {
+    if (cli->json) {
+        fail_with_first(cli, problems);
+        return;
+    }
     Buf line = { 0 };
-    if (cli->json) fail_with_first(cli, problems);
-    else
-        for (size_t i = 0; i < problems->n; i++)
-            if (problems->at[i].severity == PROBLEM_ERROR) say_problem(cli, &problems->at[i], &line);
-    if (!cli->json) say_dropped(cli, problems);
+    Excerpt source;
+    bool terminal = isatty(STDERR_FILENO);
+    if (terminal) excerpt_open(&source, cli);
+    for (size_t i = 0; i < problems->n; i++)
+        if (problems->at[i].severity == PROBLEM_ERROR) say_problem(cli, &problems->at[i], terminal ? &source : NULL, &line);
+    if (terminal) excerpt_close(&source);
+    say_dropped(cli, problems);
     buf_clear(&line);
 }
 

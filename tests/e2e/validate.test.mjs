@@ -121,7 +121,9 @@ test('all problems of a broken project in one run', t => {
   const { status, stdout, stderr } = run(['-C', dir, 'validate']);
   assert.equal(status, 1);
   assert.equal(stdout, '');
-  const lines = stderr.trimEnd().split('\n');
+  const excerpt = /^ *\d+ \| |^ +\| *\^$/;
+  assert.ok(stderr.split('\n').some(l => excerpt.test(l)));
+  const lines = stderr.trimEnd().split('\n').filter(l => !excerpt.test(l));
   for (const line of lines.slice(0, -1))
     assert.match(line, /^harness: (harness\.md|tools\.json|\.harness\/[a-z_/]+\.md):\d+:\d+: .+$/);
   assert.match(lines.at(-1), /^harness: not valid: \d+ errors, 1 warning$/);
@@ -165,7 +167,7 @@ test('unknown keys: a warning with a suggestion, an error under --strict', t => 
   assert.match(lax.stdout, /ok: 0 tools, 0 hooks, 0 agents, 1 warning\n$/);
   const strict = run(['-C', dir, 'validate', '--strict']);
   assert.equal(strict.status, 1);
-  assert.match(strict.stderr, /^harness: \.harness\/prompts\/a\.md:2:1: .*\(did you mean "description"\?\)\nharness: not valid: 1 error\n$/);
+  assert.match(strict.stderr, /^harness: \.harness\/prompts\/a\.md:2:1: .*\(did you mean "description"\?\)\n    2 \| descripton: A prompt\n      \| \^\nharness: not valid: 1 error\n$/);
 });
 
 test('a project that is not valid fails every command that needs one', t => {
