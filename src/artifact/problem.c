@@ -52,6 +52,12 @@ void problems_add_about_file(Problems *p, Severity severity, Str file, Str hint,
     p->at[p->n - 1].about_file = true;
 }
 
+void problems_copy(Problems *to, const Problem *p) {
+    if (!counted(to, p->severity)) return;
+    add(to, p->severity, p->file, (Place){ p->line, p->column }, p->hint, p->message);
+    to->at[to->n - 1].about_file = p->about_file;
+}
+
 /* ---- order ---- */
 
 static int compare(const Problem *a, const Problem *b) {

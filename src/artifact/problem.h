@@ -21,6 +21,7 @@ void problems_add_v(Problems *p, Severity severity, Str file, Place place, Str h
     __attribute__((format(printf, 6, 0)));
 void problems_add_error(Problems *p, Str file, const Error *err);       /* uses file, line and column of err if set */
 void problems_add_about_file(Problems *p, Severity severity, Str file, Str hint, const char *message);    /* at its first line */
+void problems_copy(Problems *to, const Problem *p);
 void problems_sort(Problems *p);                                        /* by file, line, column; stable */
 const char *problem_severity_name(Severity s);                          /* "error", "warning", "hint" */
 void problem_format(const Problem *p, Buf *out);                        /* "FILE:LINE:COL: MESSAGE (HINT)" */

@@ -81,6 +81,7 @@ bool mcp_host_new(const McpHostConfig *config, McpHost **out, Problems *problems
     Runtime *rt;
     Agents *agents;
     Error why = { 0 };
+    int64_t since_ns = clock_file_ns();
     if (!serve_project_open(config, NULL, &rt, &agents, problems, err)) return false;
     McpHost *s = mem_zero(1, sizeof *s);
     s->config = *config;
@@ -88,7 +89,7 @@ bool mcp_host_new(const McpHostConfig *config, McpHost **out, Problems *problems
     s->keys = rpc_keys();
     pthread_mutex_init(&s->lock, NULL);
     serve_project_set(s, rt, agents);
-    if (config->watch && !serve_watch_start(s, &why)) {
+    if (config->watch && !serve_watch_start(s, since_ns, &why)) {
         s->config.watch = false;
         LOG_WRITE(config->log, LOG_WARN, "%s: changed files are not noticed", why.msg);
     }

@@ -35,6 +35,7 @@ struct McpWatch {
     VEC(Str) paths;                      /* absolute: a change below one triggers a reload */
     VEC(Shown) shown;
     uint64_t print;                      /* digest of the files' contents */
+    bool stale;                          /* a file changed after the first load had begun */
 };
 
 /* ---- watched paths ---- */
@@ -166,7 +167,7 @@ static void learn(struct McpWatch *w) {
     serve_project_release(w->server, version);
 }
 
-/* ---- events ---- */
+/* ---- changes before the first scan ---- */
 
 static bool below(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'); }
 
@@ -176,6 +177,57 @@ static bool concerns(const struct McpWatch *w, Str path) {
         if (below(path, w->paths.at[i]) || below(w->paths.at[i], path)) return true;
     return false;
 }
+
+static bool is_loaded(struct McpWatch *w, const Project *p, Str path) {
+    for (size_t i = 0; i < p->n_files; i++)
+        if (str_eq(str_from(absolute(w, p->root, p->files[i].path)), path)) return true;
+    return false;
+}
+
+static bool changed_after(const struct stat *st, int64_t since_ns) {
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec >= since_ns;
+}
+
+/* True if a folder got or lost an entry, or a file that was not loaded appeared. */
+static bool tree_changed(struct McpWatch *w, const Project *p, const char *path, int depth, int64_t since_ns) {
+    struct stat st;
+    Str *in;
+    if (depth > DEPTH_MAX || lstat(path, &st) < 0) return false;
+    if (!S_ISDIR(st.st_mode)) return depth == 0 && changed_after(&st, since_ns) && !is_loaded(w, p, str_from(path));
+    if (changed_after(&st, since_ns)) return true;
+    Arena arena = { 0 };
+    size_t n = entries(path, &arena, &in);
+    bool changed = false;
+    for (size_t i = 0; i < n && !changed; i++) changed = tree_changed(w, p, in[i].at, depth + 1, since_ns);
+    free(in);
+    arena_clear(&arena);
+    return changed;
+}
+
+static bool differs(const char *path, const LoadedFile *f) {
+    Buf text = { 0 };
+    uint8_t digest[SHA256_BYTES];
+    bool ok = file_read(path, FILE_MAX, &text, NULL);
+    if (ok) sha256_of(buf_str(&text), digest);
+    buf_clear(&text);
+    return !ok || memcmp(digest, f->digest, sizeof digest) != 0;
+}
+
+/* Compares the files with what the load read. New and removed files show in the times of their folders. */
+static bool changed_since(struct McpWatch *w, int64_t since_ns) {
+    ServeProject *version = serve_project(w->server);
+    const Project *p = runtime_project(version->rt);
+    bool changed = false;
+    for (size_t i = 0; i < p->n_files && !changed; i++) {
+        const char *path = absolute(w, p->root, p->files[i].path);
+        changed = concerns(w, str_from(path)) && differs(path, &p->files[i]);        /* files of pulled sources are not watched */
+    }
+    for (size_t i = 0; i < w->paths.n && !changed; i++) changed = tree_changed(w, p, w->paths.at[i].at, 0, since_ns);
+    serve_project_release(w->server, version);
+    return changed;
+}
+
+/* ---- events ---- */
 
 static void tell_of_file(struct McpWatch *w, Str path) {
     for (size_t i = 0; i < w->shown.n; i++)
@@ -293,6 +345,10 @@ static bool reload_and_learn(struct McpWatch *w) {
 static void *watch(void *arg) {
     struct McpWatch *w = arg;
     bool some;
+    if (w->stale) {
+        if (!settle(w)) return NULL;
+        while (!reload_and_learn(w)) {}
+    }
     while (wait_for(w, -1, &some)) {
         if (!some || !take_events(w)) continue;
         if (!settle(w)) break;
@@ -302,13 +358,16 @@ static void *watch(void *arg) {
     return NULL;
 }
 
-bool serve_watch_start(McpHost *s, Error *err) {
+bool serve_watch_start(McpHost *s, int64_t since_ns, Error *err) {
     struct McpWatch *w = mem_zero(1, sizeof *w);
     w->server = s;
     w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     w->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     bool ok = (w->stop >= 0 && w->events >= 0) || error_set(err, ERR_IO, "inotify: %m");
-    if (ok) learn(w);
+    if (ok) {
+        learn(w);
+        w->stale = changed_since(w, since_ns);
+    }
     if (ok && thread_start(&w->thread, watch, w) != 0) ok = error_set(err, ERR_IO, "cannot start a thread");
     if (ok) {
         s->watch = w;

@@ -179,10 +179,7 @@ static bool load_twice(const RecordDoor *d, const ProjectInput *in, const char *
         problems_clear(problems);
         *problems = first;
     } else {
-        for (size_t i = 0; i < first.n; i++) {
-            const Problem *p = &first.at[i];
-            problems_add(problems, p->severity, p->file, (Place){ p->line, p->column }, p->hint, STR_FMT, STR_ARG(p->message));
-        }
+        for (size_t i = 0; i < first.n; i++) problems_copy(problems, &first.at[i]);
         problems_clear(&first);
     }
     return loading == LOADED;
