@@ -95,7 +95,7 @@ static bool ask_before(Frame *f, const ModelDef *def, Completion *c, Cancel *can
     List *shown, *restored;
     if (!payload || !parts_show(c->heap, value_list(c->messages), &shown, err) || !dict_put_text(c->heap, payload, "model", def->name, err)
         || !dict_put_str(c->heap, payload, STR("messages"), value_from_object(shown), err)
-            || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
+        || !dict_put_str(c->heap, payload, STR("tools"), c->tools, err)) return false;
     HookOutcome out;
     frame_ask(f, HOOK_COMPLETION_PRE, c->heap, value_from_object(payload), cancel, &out);
     if (out.decision != HOOK_ALLOW) {

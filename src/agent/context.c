@@ -29,8 +29,9 @@ int64_t context_message_tokens(Value message) {
 }
 
 /* The replacement for a large result. */
-static void artifact_line(Buf *out, Str key) { buf_add_fmt(out,
-    "[a large result, stored as artifact " STR_FMT ": use artifact_read to read it]", STR_ARG(key)); }
+static void artifact_line(Buf *out, Str key) {
+    buf_add_fmt(out, "[a large result, stored as artifact " STR_FMT ": use artifact_read to read it]", STR_ARG(key));
+}
 
 static int64_t least_tokens(Value message, int64_t tokens) {
     Str key = value_member_text(message, "artifact");

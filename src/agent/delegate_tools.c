@@ -112,8 +112,7 @@ static bool add_row(Agents *a, const Row *row, Error *err) {
     VEC_PUSH(&a->schemas, compiled);
     ToolEntry e = { .def = { .name = str_from(row->name), .title = str_from(row->name), .description = str_from(row->description),
                              .kind = TOOL_DELEGATE, .origin = { .source = SOURCE_BUILTIN }, .parameters = schema, .schema = compiled,
-                                 .timeout_ms = 0, .output_schema = VALUE_GONE,
-                             .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
+                             .timeout_ms = 0, .output_schema = VALUE_GONE, .safety = VALUE_GONE, .retry = VALUE_GONE, .environment = VALUE_GONE },
                     .execute = row->execute, .delegates = row->delegates, .data = a };
     bool read_only = row->delegates == DELEGATES_ASKS;
     e.safety = (Safety){ .read_only = read_only, .idempotent = read_only, .networked = !read_only, .spends_money = !read_only, .parallel_safe = true };

@@ -43,8 +43,8 @@ static bool open_model(Agents *a, const ModelDef *def, Model **out, Error *err) 
 static Str key_of(const Agents *a, const ModelDef *def, Arena *arena) {
     if (a->config.replay) return STR("replay");
     return str_from(arena_fmt(arena, "%s " STR_FMT " " STR_FMT " " STR_FMT " %s " STR_FMT " " STR_FMT, project_provider_name(def->provider),
-        STR_ARG(def->given), STR_ARG(def->name),
-                              STR_ARG(def->base_url), model_route(def).wire, STR_ARG(def->effort), STR_ARG(str_sub(def->script, 0, 200))));
+                              STR_ARG(def->given), STR_ARG(def->name), STR_ARG(def->base_url), model_route(def).wire, STR_ARG(def->effort),
+                              STR_ARG(str_sub(def->script, 0, 200))));
 }
 
 /* A space's agent names its provider next to the model. */

@@ -21,8 +21,7 @@ bool agent_set_new(Runtime *rt, const AgentsConfig *config, Agents **out, Error 
     a->heap = heap_new(0);
     const char *offline = getenv("HARNESS_OFFLINE");
     a->env = (ModelEnv){ .client = runtime_client(rt), .workers = runtime_workers(rt), .log = runtime_log(rt), .secret = add_secret,
-        .redact = hide_secrets, .secret_ctx = runtime_redactor(rt),
-                         .offline = offline && *offline && strcmp(offline, "0") != 0 };
+                         .redact = hide_secrets, .secret_ctx = runtime_redactor(rt), .offline = offline && *offline && strcmp(offline, "0") != 0 };
     if (!delegate_register(a, err)) {
         agent_set_free(a);
         return false;

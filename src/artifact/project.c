@@ -38,9 +38,8 @@ bool loader_start(Loader *l, const ProjectInput *in, int root_fd, Problems *prob
     p->universe = in->universe ? in->universe : universe_new();
     p->owns_universe = !in->universe;
     *l = (Loader){ .in = in, .project = p, .settings = { .root = VALUE_GONE } };
-    l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap,
-        .names = dict_new(p->heap, 0, NULL), .problems = problems, .strict = in->strict,
-                                 .grants = &l->grants, .files = in->digests ? &l->files : NULL };
+    l->docs = (DocumentContext){ .root_fd = root_fd, .view = in->view, .arena = &p->arena, .heap = p->heap, .names = dict_new(p->heap, 0, NULL),
+                                 .problems = problems, .strict = in->strict, .grants = &l->grants, .files = in->digests ? &l->files : NULL };
     l->vm = vm_new(p->script_heap, &(VmConfig){ 0 });
     l->interned = dict_new(p->script_heap, 0, NULL);                 /* must outlive the modules that use it */
     l->script_errors = mem_zero(1, sizeof *l->script_errors);

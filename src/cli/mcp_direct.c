@@ -127,8 +127,7 @@ bool mcp_direct_open(McpDirect *d, Cli *cli, const char *url, Cancel *cancel, Er
     if (!oauth_direct_open(&d->tokens, cli, d->def.url, d->http, d->heap, err)) return false;
     McpClientConfig config = { .server = &d->def, .version = version, .program = harness_version(), .http = d->http,
                                .oauth = oauth_is_given(d->headers.at, d->headers.n) ? NULL : d->tokens.oauth, .headers = d->headers.at,
-                                   .n_headers = d->headers.n,
-                               .log = &cli->log, .redact = d->secrets };
+                               .n_headers = d->headers.n, .log = &cli->log, .redact = d->secrets };
     if (args_value(&cli->args, "--elicit")) config.answers = (McpClientAnswers){ .elicit = elicit, .ctx = cli };
     return mcp_client_open(&config, cancel, &d->client, err);
 }

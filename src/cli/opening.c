@@ -49,10 +49,11 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     gather(o);
     if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     *out = (RuntimeConfig){ .dir = cli_project(cli), .config = cli->config, .tools = args_value(&cli->args, "--tools"),
-        .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true,
-                            .lenient = args_has(&cli->args, "--lenient"), .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at,
-                            .n_approve = o->approve.n, .allow_domains = o->domains.at, .n_allow_domains = o->domains.n,
-                            .timeout_ms = timeout_ms, .open_files = opening_events, .open_files_ctx = o, .log = &cli->log, .trust = getenv("HARNESS_TRUST") };
+                            .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true, .lenient = args_has(&cli->args, "--lenient"),
+                            .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at, .n_approve = o->approve.n,
+                            .allow_domains = o->domains.at, .n_allow_domains = o->domains.n, .timeout_ms = timeout_ms,
+                            .open_files = opening_events, .open_files_ctx = o, .log = &cli->log,
+                            .trust = getenv("HARNESS_TRUST") };
     return -1;
 }
 

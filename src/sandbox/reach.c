@@ -163,8 +163,7 @@ static bool is_steady(void *ctx, const WayStep *step, Error *err) {
     const char *which;
     if ((step->kind != 'l' && reach_is_below(p->real, step->at)) || !reach_holds(p->roots, step->at, &which)) return true;
     error_set(err, ERR_CONFIG, "%s %s is reached through %s, which lies inside %s, where tools could exchange it",
-        p->file ? "the state" : "harness's own folder", p->kept,
-              step->at, which);
+              p->file ? "the state" : "harness's own folder", p->kept, step->at, which);
     return error_hint(err, "set %s to a path without links, such as %s", p->file ? "HARNESS_STATE" : "XDG_STATE_HOME or XDG_CONFIG_HOME", p->real);
 }
 

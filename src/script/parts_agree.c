@@ -122,9 +122,9 @@ static Changed what_changed(const List *before, Value message) {
         if (!str_eq(value_member_text(old, "role"), value_member_text(message, "role"))) continue;
         if (equal(value_member(old, "parts"), parts)) return CHANGED_REST;
         rest = rest || (equal(value_member(old, "content"), value_member(message, "content"))
-            && equal(value_member(old, "tool_calls"), value_member(message, "tool_calls"))
+                        && equal(value_member(old, "tool_calls"), value_member(message, "tool_calls"))
                         && equal(value_member(old, "tool_call_id"), value_member(message, "tool_call_id"))
-                            && equal(value_member(old, "is_error"), value_member(message, "is_error")));
+                        && equal(value_member(old, "is_error"), value_member(message, "is_error")));
     }
     return rest ? CHANGED_PARTS : CHANGED_BOTH;
 }

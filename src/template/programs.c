@@ -79,8 +79,7 @@ bool shell_scan_variable_is_safe(Str name) {
         "AS", "FC", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "GOFLAGS", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHEPROG",
     };
     static const char *const starts[] = { "LD_", "DYLD_", "BASH_", "GIT_", "PYTHON", "npm_config_", "NPM_CONFIG_", "CARGO", "RUST", "PIP_",
-        "ANSIBLE_", "DOCKER_",
-                                          "LUA_INIT", "LESS", "PSQL", "OPENSSL_", "DOTNET_", "CORECLR_", "ERL_" };
+                                          "ANSIBLE_", "DOCKER_", "LUA_INIT", "LESS", "PSQL", "OPENSSL_", "DOTNET_", "CORECLR_", "ERL_" };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (str_eq(name, str_from(whole[i]))) return false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)

@@ -211,8 +211,8 @@ bool run_end(Run *r, RunStatus status, Error *err) {
     bool ok = emit_ended(r, status, err);
     if (r->store) {
         StoreRun end = { .id = r->id, .status = str_from(run_status_name(status)), .agent = r->config.agent, .started_ns = r->started_ns,
-            .ended_ns = clock_wall_ns(),
-                         .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage, .cost = atomic_load(&r->spend) };
+                         .ended_ns = clock_wall_ns(), .turns = run_replies(r), .tool_calls = run_calls(r), .usage = r->usage,
+                         .cost = atomic_load(&r->spend) };
         ok = ok && store_counts(r, err) && (r->config.session.n == 0 || run_session_save(r, err)) && store_run_end(r->store, &end, err);
     }
     run_free(r);

@@ -206,8 +206,8 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     Buf told = { 0 };
     if (!host_modules_new(&rt->host_heap, &rt->tool_modules, &rt->hook_modules, err)) return false;
     ProjectInput in = { .dir = rt->config.dir, .config = rt->config.config, .fallback = rt->config.fallback, .tools = rt->config.tools,
-        .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules,
-                        .lenient = rt->config.lenient, .strict = rt->config.strict, .digests = true };
+                        .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .lenient = rt->config.lenient,
+                        .strict = rt->config.strict, .digests = true };
     record_places(rt->config.state, &rt->places);
     RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed,
         .ask_ctx = rt->config.ask_trust_ctx, .told = &told };

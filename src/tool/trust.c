@@ -81,7 +81,7 @@ static void add_server_paths(Runtime *rt, Grants *g, const ServerDef *s) {
     for (uint32_t i = 0; value_is_dict(s->oauth) && dict_next(value_dict(s->oauth), &i, &e);)
         if (value_is_string(e->value) && str_ends(value_str(e->key), STR("_file")))
             add_root(rt, g, value_str(e->value), &s->origin,
-                arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
+                     arena_fmt(&rt->arena, "server " STR_FMT " oauth." STR_FMT, STR_ARG(s->name), STR_ARG(value_str(e->key))),
                      "signs in with this file, the target of a link");
 }
 

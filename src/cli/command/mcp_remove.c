@@ -92,8 +92,7 @@ static bool check(Removing *r, const Project *p, Error *err) {
         const ServerDef *d = &p->servers[i];
         if (str_eq(d->name, r->name) && (!r->file.exists || !str_eq(d->origin.file, p->settings.file)))
             return error_set(err, ERR_CONFIG, "server \"" STR_FMT "\" is defined in " STR_FMT ":%u: take it out there", STR_ARG(r->name),
-                STR_ARG(d->origin.file),
-                             d->origin.line);
+                             STR_ARG(d->origin.file), d->origin.line);
     }
     return true;
 }

@@ -164,8 +164,7 @@ static bool guard(Job *j, Error *err) {
     bool ok = folder && find_protected(j, &told, err);
     RecordSeen seen[RECORD_FOLDERS] = { 0 };
     RecordWork w = { .places = &j->places, .seen = seen, .folder = folder, .root = j->rules.workspace, .workspace = j->rules.workspace,
-        .paths = j->rules.protect,
-                     .sandbox = j->sandbox, .told = &told };
+                     .paths = j->rules.protect, .sandbox = j->sandbox, .told = &told };
     ok = ok && record_begin(&w, &j->mark, &j->protect, NULL, err);
     say_lines(j, SAY_WARNING, buf_str(&told));
     buf_clear(&told);

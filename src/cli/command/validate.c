@@ -123,8 +123,9 @@ static void check_programs(const Project *p, Problems *problems) {
         if (access(path, X_OK) == 0) continue;
         bool missing = errno == ENOENT || errno == ENOTDIR;
         problems_add(problems, PROBLEM_WARNING, t->origin.file, t->argv_place,
-            missing ? STR("calls fail until it exists") : STR("calls fail until it is executable"),
-                     "tool \"" STR_FMT "\": program " STR_FMT " %s", STR_ARG(t->name), STR_ARG(program), missing ? "was not found" : "is not executable");
+                     missing ? STR("calls fail until it exists") : STR("calls fail until it is executable"),
+                     "tool \"" STR_FMT "\": program " STR_FMT " %s", STR_ARG(t->name), STR_ARG(program),
+                     missing ? "was not found" : "is not executable");
     }
     arena_clear(&arena);
 }

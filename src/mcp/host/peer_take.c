@@ -73,8 +73,7 @@ static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersi
     MEM_UNSET Error err;
     error_none(&err);
     f->q = (McpRequest){ .server = p->server, .peer = p, .id = m->id, .method = m->method, .heap = f->q.heap, .text = f->q.text,
-        .arguments = f->q.arguments, .params = m->params,
-                         .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
+                         .arguments = f->q.arguments, .params = m->params, .ttl_ms = -1, .level = MCP_LEVEL_OFF, .version = MCP_NONE, .link = link };
     f->method = serve_method_named(m->method);
     f->quick = !f->method || f->method->how == SERVE_QUICK;
     f->ends_with_link = is_stateless(m, version);

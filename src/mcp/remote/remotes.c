@@ -103,8 +103,7 @@ static void list_one(void *arg) {
     Cancel *own = s->def->timeout_ms > 0 ? cancel_new(l->cancel, s->def->timeout_ms * 1000000) : NULL;
     if (remotes_take(s, own ? own : l->cancel, &link, &err)) remotes_give(s, link);
     else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s%s%s%s; server " STR_FMT " is unavailable, so its tools are missing", err.msg,
-        err.hint[0] ? " (" : "", err.hint,
-                   err.hint[0] ? ")" : "", STR_ARG(s->def->name));
+                   err.hint[0] ? " (" : "", err.hint, err.hint[0] ? ")" : "", STR_ARG(s->def->name));
     cancel_free(own);
 }
 

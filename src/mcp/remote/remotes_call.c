@@ -60,9 +60,8 @@ static bool may_call(const RemoteTool *t, const ToolDef *def, bool *task, Error 
     if (!there) return error_set(err, ERR_PROTOCOL, "server " STR_FMT " has no tool \"" STR_FMT "\"", STR_ARG(s->def->name), STR_ARG(t->name));
     if (held) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " changed since it was approved: see harness mcp approve",
                                STR_ARG(t->name), STR_ARG(s->def->name));
-    if (!now) return error_set(err, ERR_POLICY,
-        "tool \"" STR_FMT "\" of server " STR_FMT " was approved again in the meantime: call it again", STR_ARG(t->name),
-                               STR_ARG(s->def->name));
+    if (!now) return error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" of server " STR_FMT " was approved again in the meantime: call it again",
+                               STR_ARG(t->name), STR_ARG(s->def->name));
     return true;
 }
 

@@ -60,8 +60,8 @@ static OAuthConfig oauth_config(Remote *s, Error *why) {
     Runtime *rt = s->all->rt;
     Store *store = runtime_store(rt, why);
     return (OAuthConfig){ .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt),
-        .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 },
-                          .settings = s->def->oauth, .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
+                          .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 }, .settings = s->def->oauth,
+                          .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };
 }
 
 static bool set_url(Remote *s, Error *err) {

@@ -265,7 +265,7 @@ static void hold(Remote *s, RemoteTool *t, Str text) {
     bool differs = !str_eq(t->pin, text);
     if (differs && t->changed.n == 0)
         LOG_WRITE(runtime_log(s->all->rt), LOG_WARN,
-            "server " STR_FMT ": tool \"" STR_FMT "\" changed since you approved it; to review it, run: harness mcp approve " STR_FMT,
+                  "server " STR_FMT ": tool \"" STR_FMT "\" changed since you approved it; to review it, run: harness mcp approve " STR_FMT,
                   STR_ARG(s->def->name), STR_ARG(t->name), STR_ARG(s->def->name));
     if (!differs) remotes_set_changed(t, (Str){ 0 });
     else if (!str_eq(t->changed, text)) remotes_set_changed(t, text);

@@ -222,8 +222,7 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
 static void on_decision(void *ctx, const HookTrace *t) {
     Pipe *p = ctx;
     pipe_trace(p, STEP_HOOK, STR_FMT " %s: %s%s%s" STR_FMT, STR_ARG(t->hook), hook_event_name(t->event), hook_decision_name(t->decision),
-        t->again ? " (asked again)" : "",
-               t->reason.n ? ": " : "", STR_ARG(t->reason));
+               t->again ? " (asked again)" : "", t->reason.n ? ": " : "", STR_ARG(t->reason));
     if (!pipe_listened(p)) return;
     buf_reset(&p->kept.data);
     event_data_start(&p->kept.data);
@@ -247,8 +246,7 @@ void pipe_dispatch(Pipe *p, HookEvent event, Str name, Value payload, HookOutcom
     bool told = pipe_listened(p) || pipe_traced(p);
     HookDispatch d = { .event = event, .name = name, .payload = payload, .heap = p->f.heap, .host = &host, .cancel = p->f.cancel,
                        .agents = call->agents, .n_agents = call->n_agents, .extra = call->hooks, .n_extra = call->n_hooks, .session = r->id,
-                           .call_id = p->f.call_id,
-                       .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
+                       .call_id = p->f.call_id, .nesting = p->hook_nesting, .trace = told ? on_decision : NULL, .trace_ctx = p };
     int64_t since = clock_mono_ns();
     p->hook_nesting++;
     hook_dispatch(run_hooks(r), &d, out);

@@ -67,8 +67,9 @@ static bool refuse_ambiguous(Pipe *p, const Str *scopes, size_t n) {
     free(all);
     if (k == 0) return false;
     pipe_refuse(p, STEP_RESOLVE, STR("ambiguous_tool"), REPAIR_UNKNOWN_TOOL,
-        "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
-                STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")), k > 1 ? "\"" : "");
+                "tool \"" STR_FMT "\" is ambiguous: several MCP servers could have it (call \"" STR_FMT "\"%s" STR_FMT "%s)",
+                STR_ARG(p->f.call->name), STR_ARG(found[0]->def.name), k > 1 ? " or \"" : "", STR_ARG(k > 1 ? found[1]->def.name : STR("")),
+                k > 1 ? "\"" : "");
     return true;
 }
 
@@ -80,9 +81,8 @@ static bool refuse_unknown(Pipe *p, const Str *scopes, size_t n) {
     p->out->unknown_tool = true;
     if (e && offered(p->f.run, call, e) && !str_eq(near, call->name)) p->out->nearest = arena_str(&p->kept.arena, near);
     if (p->out->nearest.n)
-        return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL,
-            "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)", STR_ARG(call->name),
-                           STR_ARG(near));
+        return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\" (did you mean \"" STR_FMT "\"?)",
+                           STR_ARG(call->name), STR_ARG(near));
     return pipe_refuse(p, STEP_RESOLVE, STR("unknown_tool"), REPAIR_UNKNOWN_TOOL, "unknown tool \"" STR_FMT "\"", STR_ARG(call->name));
 }
 
@@ -115,8 +115,8 @@ bool pipe_resolve(Pipe *p) {
         return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_NEVER, "%s", err.msg);
     if (!active) {
         return pipe_refuse(p, STEP_RESOLVE, STR("condition"), REPAIR_UNKNOWN_TOOL,
-            "tool \"" STR_FMT "\" is unavailable: the condition of bundle \"" STR_FMT "\" is false",
-                           STR_ARG(call->name), STR_ARG(e->def.bundle->name));
+                           "tool \"" STR_FMT "\" is unavailable: the condition of bundle \"" STR_FMT "\" is false", STR_ARG(call->name),
+                           STR_ARG(e->def.bundle->name));
     }
     p->f.entry = e;
     p->out->name = e->def.name;

@@ -25,9 +25,8 @@ static bool begin(Runtime *rt, Error *err) {
     nested_look(rt->rules.workspace, &rt->nested, NULL);
     if (rt->spoilt) return true;                          /* the mark is still busy */
     if (!rt->record) return *err = rt->record_problem, false;
-    RecordWork w = { .places = &rt->places, .seen = rt->seen, .folder = rt->record, .root = rt->project->root.at,
-        .workspace = rt->rules.workspace, .paths = rt->rules.protect,
-                     .sandbox = rt->sandbox, .told = &told };
+    RecordWork w = { .places = &rt->places, .seen = rt->seen, .folder = rt->record, .root = rt->project->root.at, .workspace = rt->rules.workspace,
+                     .paths = rt->rules.protect, .sandbox = rt->sandbox, .told = &told };
     bool ok = record_begin(&w, &rt->mark, &rt->protect, &edited, err);
     say_told(rt, &told);
     if (ok) say_edited(rt, &edited);

@@ -21,8 +21,7 @@ void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found) {
 static void report(Problems *problems, const Origin *at, const char *what, Str name, const char *key, const UsesFound *f) {
     if (f->word.n)
         problems_add(problems, PROBLEM_ERROR, at->file, (Place){ at->line, at->column }, str_from(f->instead),
-            "%s \"" STR_FMT "\": %s: " STR_FMT ": %s", what, STR_ARG(name), key,
-                     STR_ARG(f->word), f->why);
+                     "%s \"" STR_FMT "\": %s: " STR_FMT ": %s", what, STR_ARG(name), key, STR_ARG(f->word), f->why);
     else
         problems_add(problems, PROBLEM_ERROR, at->file, (Place){ at->line, at->column }, str_from(f->instead), "%s \"" STR_FMT "\": %s: %s",
             what, STR_ARG(name), key, f->why);

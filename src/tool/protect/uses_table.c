@@ -104,9 +104,9 @@ bool uses_is_language(Str program) {
 
 bool uses_names_folder(Str program, Str option) {
     static const char *const not_work[] = { "git", "tar", "grep", "rg", "egrep", "fgrep", "diff", "curl", "ssh" };
-    static const char *const names[] = { "-C", "--directory", "--project", "--prefix", "--cwd", "--chdir", "--dir", "--app-dir",
-        "--rootdir", "--root", "--working-directory",
-                                         "--workdir", "--wd", "--cd", "--project-directory", "--manifest-path", "--chroot" };
+    static const char *const names[] = { "-C", "--directory", "--project", "--prefix", "--cwd", "--chdir", "--dir", "--app-dir", "--rootdir",
+                                         "--root", "--working-directory", "--workdir", "--wd", "--cd", "--project-directory", "--manifest-path",
+                                         "--chroot" };
     static const char *const packages[] = { "npx", "npm", "pnpm", "pnpx", "bunx", "yarn" };
     if (AMONG(program, packages) && (str_eq(option, STR("-p")) || str_eq(option, STR("--package")))) return true;
     if (str_eq(program, STR("conda")) && str_eq(option, STR("-p"))) return true;
@@ -115,20 +115,16 @@ bool uses_names_folder(Str program, Str option) {
 
 /* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
 bool uses_loader_variable(Str name) {
-    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS",
-        "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "KUBECONFIG",
-                                        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONIOENCODING", "PYTHONUTF8",
-                                            "PYTHONHASHSEED", "PYTHONWARNINGS", "RUST_LOG", "RUST_BACKTRACE", "GIT_AUTHOR_NAME",
-                                        "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL" };
+    static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS",
+                                        "CPPFLAGS", "LDFLAGS", "KUBECONFIG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH",
+                                        "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "PYTHONWARNINGS", "RUST_LOG", "RUST_BACKTRACE",
+                                        "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL" };
     static const char *const more[] = { "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY", "UV_WORKING_DIR", "UV_CONFIG_FILE",
-        "UV_ENV_FILE", "UV_PYTHON", "UV_TOOL_DIR",
-                                        "UV_TOOL_BIN_DIR", "UV_FIND_LINKS", "VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "FLASK_APP",
-                                            "GUNICORN_CMD_ARGS", "UVICORN_APP", "UVICORN_APP_DIR",
-                                        "DJANGO_SETTINGS_MODULE", "CELERY_CONFIG_MODULE", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH",
-                                            "BUN_OPTIONS", "TS_NODE_PROJECT", "TSX_TSCONFIG_PATH",
-                                        "MAKEFILES", "R_LIBS", "R_LIBS_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT", "GUILE_LOAD_PATH",
-                                            "TCLLIBPATH", "LUA_PATH", "LUA_CPATH", "LOCPATH",
-                                        "XDG_CONFIG_HOME" };
+                                        "UV_ENV_FILE", "UV_PYTHON", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR", "UV_FIND_LINKS", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                        "JAVA_HOME", "FLASK_APP", "GUNICORN_CMD_ARGS", "UVICORN_APP", "UVICORN_APP_DIR", "DJANGO_SETTINGS_MODULE",
+                                        "CELERY_CONFIG_MODULE", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH", "BUN_OPTIONS", "TS_NODE_PROJECT",
+                                        "TSX_TSCONFIG_PATH", "MAKEFILES", "R_LIBS", "R_LIBS_USER", "JULIA_LOAD_PATH", "JULIA_PROJECT",
+                                        "GUILE_LOAD_PATH", "TCLLIBPATH", "LUA_PATH", "LUA_CPATH", "LOCPATH", "XDG_CONFIG_HOME" };
     if (AMONG(name, more)) return true;
     return !AMONG(name, text) && !template_variable_is_safe(name);
 }
@@ -139,10 +135,9 @@ bool uses_writes(Str program) {
 }
 
 bool uses_looks_like_code(const char *path, unsigned mode) {
-    static const char *const ends[] = { "py", "pyc", "pyz", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rb", "pl", "pm", "sh",
-        "bash", "zsh", "fish", "lua", "php", "jar",
-                                        "class", "dll", "so", "wasm", "go", "rs", "r", "jl", "ex", "exs", "tcl", "groovy", "kts", "clj",
-                                            "awk", "sed", "jq", "mk", "cfg", "toml" };
+    static const char *const ends[] = { "py", "pyc", "pyz", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rb", "pl", "pm", "sh", "bash",
+                                        "zsh", "fish", "lua", "php", "jar", "class", "dll", "so", "wasm", "go", "rs", "r", "jl", "ex", "exs", "tcl",
+                                        "groovy", "kts", "clj", "awk", "sed", "jq", "mk", "cfg", "toml" };
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     return (mode & 0111) || (dot && AMONG(str_from(dot + 1), ends));
 }

@@ -111,9 +111,9 @@ static bool is_output(const ShellCommand *c, size_t at) {
 
 /* The first operand of programs that are not in the tables. */
 static bool is_subcommand(const ShellCommand *c, size_t at) {
-    return at == 1 && AMONG(c->program, "opa", "conftest", "gh", "glab", "ruff", "biome", "terraform", "tofu", "helm", "aws", "gcloud",
-        "az", "systemctl", "pre-commit", "trivy", "semgrep",
-                            "golangci-lint", "buf", "regal", "cosign", "brew", "flask", "quart", "celery", "fastapi", "mcp", "fastmcp");
+    return at == 1 && AMONG(c->program, "opa", "conftest", "gh", "glab", "ruff", "biome", "terraform", "tofu", "helm", "aws", "gcloud", "az",
+                            "systemctl", "pre-commit", "trivy", "semgrep", "golangci-lint", "buf", "regal", "cosign", "brew", "flask", "quart",
+                            "celery", "fastapi", "mcp", "fastmcp");
 }
 
 bool uses_is_text(const ShellCommands *list, size_t at, size_t word, bool code) {
@@ -122,11 +122,10 @@ bool uses_is_text(const ShellCommands *list, size_t at, size_t word, bool code) 
     if (AMONG(p, "awk", "gawk", "mawk", "nawk", "sed", "gsed")) return is_script(c, word);
     if (code) return is_output(c, word);
     if (AMONG(p, "echo", "printf")) return !feeds_words(list, c);
-    if (AMONG(p, ":", "true", "false", "exit", "return", "break", "continue", "shift", "read", "unset", "getopts", "mapfile", "readarray",
-        "export", "readonly", "local", "declare", "typeset",
-              "let", "trap", "eval", "enable", "shopt", "ulimit", "umask", "kill", "pkill", "pgrep", "wait", "sleep", "jobs", "type",
-                  "which", "hash", "tr", "seq", "expr", "date", "basename", "dirname", "id",
-              "uname", "hostname", "integer"))
+    if (AMONG(p, ":", "true", "false", "exit", "return", "break", "continue", "shift", "read", "unset", "getopts", "mapfile", "readarray", "export",
+              "readonly", "local", "declare", "typeset", "let", "trap", "eval", "enable", "shopt", "ulimit", "umask", "kill", "pkill", "pgrep",
+              "wait", "sleep", "jobs", "type", "which", "hash", "tr", "seq", "expr", "date", "basename", "dirname", "id", "uname", "hostname",
+              "integer"))
         return str_find_char(word_at(c, word), '=') < 0;
     if (AMONG(p, "make", "gmake")) return !is_option(word_at(c, word)) && str_find_char(word_at(c, word), '=') < 0;
     if (AMONG(p, "test", "[")) return !is_tested(word_at(c, word - 1), word_at(c, word + 1));
