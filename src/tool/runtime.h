@@ -163,7 +163,7 @@ typedef struct RunConfig {
     Run *after;                          /* takes over this run's reads, approvals and cache; may be NULL */
     bool no_store;
     bool conversation;                   /* ask the user before a limit ends it: see run_go_on */
-    bool person_itself;                  /* harness call: its calls may query tasks of other runs (task_apart) */
+    bool person_itself;                  /* harness call: its calls may query tasks of other runs (task_detached) */
     bool served;                         /* the run of a client of unlimited duration: no turns, and max_tool_calls
                                           * applies only if set */
     bool resume;                         /* `id` is a stored run to resume; ERR_POLICY when another process holds it */

@@ -1,7 +1,7 @@
 /* harness call: one call through the whole pipeline, without a model. */
 #include <unistd.h>
 #include "agent/session.h"
-#include "cli/apart.h"
+#include "cli/detached.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/opening.h"
 #include "cli/report.h"
@@ -11,7 +11,7 @@
 
 enum { INPUT_MAX = 64 << 20 };
 
-typedef struct Calling { Cli *cli; Opening open; Agents *agents; Buf arguments; Run *run; Apart apart; } Calling;
+typedef struct Calling { Cli *cli; Opening open; Agents *agents; Buf arguments; Run *run; Detached detached; } Calling;
 
 /* ---- flags ---- */
 
@@ -165,12 +165,12 @@ static void print(Cli *cli, const Result *r) {
 
 /* The task continues in the background; the caller has its id and stops waiting. */
 static bool leave(Calling *c, Error *err) {
-    if (!task_apart_publish(c->run, err)) return false;
+    if (!task_detached_publish(c->run, err)) return false;
     bool told = cli_flush(c->cli);
     confirm_terminal_close(c->open.terminal);
     c->open.terminal = NULL;
-    apart_leave(&c->apart, told ? CLI_OK : CLI_FAILED);
-    return task_apart_finish(c->run);
+    detached_leave(&c->detached, told ? CLI_OK : CLI_FAILED);
+    return task_detached_finish(c->run);
 }
 
 static int call(Calling *c, Str session) {
@@ -197,7 +197,7 @@ static int call(Calling *c, Str session) {
         status = r.is_error ? CLI_FAILED : CLI_OK;
     }
     result_clear(&r);
-    if (ok && c->apart.tell >= 0 && task_any(c->run) && !leave(c, &err)) {
+    if (ok && c->detached.tell >= 0 && task_any(c->run) && !leave(c, &err)) {
         ok = err.kind == ERR_NONE;
         status = CLI_FAILED;
     }
@@ -227,13 +227,13 @@ static int run(Calling *c) {
 }
 
 int command_call(Cli *cli) {
-    Calling c = { .cli = cli, .open = { .events = -1 }, .apart = { -1, -1 } };
+    Calling c = { .cli = cli, .open = { .events = -1 }, .detached = { -1, -1 } };
     int status;
-    if (args_has(&cli->args, "--no-wait") && apart_start(&c.apart, cli, &status)) return status;
+    if (args_has(&cli->args, "--no-wait") && detached_start(&c.detached, cli, &status)) return status;
     status = run(&c);
     agent_set_free(c.agents);
     opening_close(&c.open);
     buf_clear(&c.arguments);
-    apart_end(&c.apart);
+    detached_end(&c.detached);
     return status;
 }

@@ -5,18 +5,18 @@
 
 static bool poll_task(ToolCallFrame *f, Error *err) {
     Str id = builtin_arg_text(f, "task_id", STR(""));
-    return task_apart(f->run, f->call) ? task_apart_poll(f->run, id, f->heap, &f->value, err) : task_poll(f->run, id, f->heap, &f->value, err);
+    return task_detached(f->run, f->call) ? task_detached_poll(f->run, id, f->heap, &f->value, err) : task_poll(f->run, id, f->heap, &f->value, err);
 }
 
 static bool cancel_task(ToolCallFrame *f, Error *err) {
     Str id = builtin_arg_text(f, "task_id", STR(""));
-    return task_apart(f->run, f->call) ? task_apart_cancel(f->run, id, f->heap, &f->value, err) : task_cancel(f->run, id, f->heap, &f->value, err);
+    return task_detached(f->run, f->call) ? task_detached_cancel(f->run, id, f->heap, &f->value, err) : task_cancel(f->run, id, f->heap, &f->value, err);
 }
 
 static bool await_task(ToolCallFrame *f, Error *err) {
     Str id = builtin_arg_text(f, "task_id", STR(""));
     int64_t ms = builtin_arg_int(f, "timeout_ms", -1);
-    return task_apart(f->run, f->call) ? task_apart_await(f->run, id, ms, f->cancel, f->heap, &f->value, err)
+    return task_detached(f->run, f->call) ? task_detached_await(f->run, id, ms, f->cancel, f->heap, &f->value, err)
                                        : task_await(f->run, id, ms, f->cancel, f->heap, &f->value, err);
 }
 

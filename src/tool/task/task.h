@@ -22,16 +22,16 @@ void task_each(Run *r, void (*each)(void *ctx, Str id, bool over, bool failed), 
  * more tasks can start. */
 void task_stop_all(Run *r, void (*each)(void *ctx, Str id, Str tool), void *ctx);
 
-/* tool/task/apart.c: tasks that continue after the command that started them has returned. */
-bool task_apart_publish(Run *r, Error *err);     /* lets other processes query this run's tasks */
-bool task_apart_finish(Run *r);          /* waits until all have ended; cancels those that another process wants
+/* tool/task/detached.c: tasks that continue after the command that started them has returned. */
+bool task_detached_publish(Run *r, Error *err);     /* lets other processes query this run's tasks */
+bool task_detached_finish(Run *r);          /* waits until all have ended; cancels those that another process wants
                                           * cancelled. True if all succeeded */
 /* True if this call may query tasks of other runs: only a user at the command line may, not a script or a model. */
-bool task_apart(const Run *r, const struct Call *call);
+bool task_detached(const Run *r, const struct Call *call);
 /* As above, for a task of another run. If its process is gone it has failed: "interrupted: outcome unknown". */
-bool task_apart_poll(Run *r, Str id, Heap *heap, Value *out, Error *err);
-bool task_apart_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err);
-bool task_apart_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
+bool task_detached_poll(Run *r, Str id, Heap *heap, Value *out, Error *err);
+bool task_detached_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err);
+bool task_detached_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err);
 
 /* Work of a higher room: `work` writes JSON to `result`; false is a failure. `free` is always called once. */
 typedef bool TaskWork(void *ctx, Cancel *cancel, Buf *result, Error *err);

@@ -1,4 +1,4 @@
-#include "cli/apart.h"
+#include "cli/detached.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /* Until it detaches, the child dies with its parent. */
-static void be_child(Apart *a, const int ends[2], pid_t parent) {
+static void be_child(Detached *a, const int ends[2], pid_t parent) {
     close(ends[0]);
-    *a = (Apart){ .tell = ends[1], .null = open("/dev/null", O_RDWR | O_CLOEXEC) };     /* now, because this process may be restricted later */
+    *a = (Detached){ .tell = ends[1], .null = open("/dev/null", O_RDWR | O_CLOEXEC) };     /* now, because this process may be restricted later */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(CLI_FAILED);
 }
@@ -30,7 +30,7 @@ static int be_parent(Cli *cli, int fd, pid_t child) {
     return cli_fail(cli, CLI_FAILED, &err);
 }
 
-bool apart_start(Apart *a, Cli *cli, int *status) {
+bool detached_start(Detached *a, Cli *cli, int *status) {
     int ends[2];
     pid_t self = getpid(), child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child == 0) return be_child(a, ends, self), false;
@@ -45,7 +45,7 @@ bool apart_start(Apart *a, Cli *cli, int *status) {
     return true;
 }
 
-void apart_leave(Apart *a, int status) {
+void detached_leave(Detached *a, int status) {
     unsigned char told = (unsigned char)status;
     setsid();
     for (int fd = 0; fd < 3 && a->null >= 0; fd++) (void)dup2(a->null, fd);
@@ -53,8 +53,8 @@ void apart_leave(Apart *a, int status) {
     (void)!write(a->tell, &told, 1);
 }
 
-void apart_end(Apart *a) {
+void detached_end(Detached *a) {
     if (a->tell >= 0) close(a->tell);
     if (a->null >= 0) close(a->null);
-    *a = (Apart){ -1, -1 };
+    *a = (Detached){ -1, -1 };
 }

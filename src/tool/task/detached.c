@@ -28,7 +28,7 @@ static void looked(Looking *l) {
     l->failed = false;
 }
 
-bool task_apart_publish(Run *r, Error *err) {
+bool task_detached_publish(Run *r, Error *err) {
     Looking l = { 0 };
     bool ok = true;
     task_each(r, look, &l);
@@ -50,7 +50,7 @@ static void end_unwanted(Run *r, const Looking *l) {
     heap_free(h);
 }
 
-bool task_apart_finish(Run *r) {
+bool task_detached_finish(Run *r) {
     Looking l = { 0 };
     bool failed;
     for (;;) {
@@ -113,13 +113,13 @@ static bool read_task(Run *r, Str id, Heap *heap, Value *out, bool *over, Error 
     return ok;
 }
 
-bool task_apart(const Run *r, const Call *call) {
+bool task_detached(const Run *r, const Call *call) {
     return r->config.person_itself && r->store && !call->nested && call->owner.n == 0 && call->depth == 0;
 }
 
-bool task_apart_poll(Run *r, Str id, Heap *heap, Value *out, Error *err) { return read_task(r, id, heap, out, &(bool){ 0 }, err); }
+bool task_detached_poll(Run *r, Str id, Heap *heap, Value *out, Error *err) { return read_task(r, id, heap, out, &(bool){ 0 }, err); }
 
-bool task_apart_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err) {
+bool task_detached_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *heap, Value *out, Error *err) {
     int64_t end = timeout_ms >= 0 && timeout_ms < INT64_MAX / 2000000 ? clock_mono_ns() + timeout_ms * 1000000 : INT64_MAX;
     bool over = false, ok = true;
     while (ok && (ok = read_task(r, id, heap, out, &over, err)) && !over && clock_mono_ns() < end)
@@ -127,7 +127,7 @@ bool task_apart_await(Run *r, Str id, int64_t timeout_ms, Cancel *cancel, Heap *
     return ok;
 }
 
-bool task_apart_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err) {
+bool task_detached_cancel(Run *r, Str id, Heap *heap, Value *out, Error *err) {
     bool over;
     return read_task(r, id, heap, out, &over, err) && (over || store_note_put(r->store, CANCEL_NOTES, id, STR("1"), err));
 }

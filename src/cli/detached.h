@@ -3,12 +3,12 @@
 #pragma once
 #include "cli/cli.h"
 
-typedef struct Apart { int tell, null; } Apart;          /* -1: not detached */
+typedef struct Detached { int tell, null; } Detached;          /* -1: not detached */
 
 /* Before any thread is started. Child: returns false, continues, and returns its status as if there were no parent.
  * Parent: returns true with the child's status once that has ended or detached; also when the child could not be
  * started. */
-bool apart_start(Apart *a, Cli *cli, int *status);
+bool detached_start(Detached *a, Cli *cli, int *status);
 /* In the child: the parent exits with `status` now. Detaches from terminal and standard files. */
-void apart_leave(Apart *a, int status);
-void apart_end(Apart *a);
+void detached_leave(Detached *a, int status);
+void detached_end(Detached *a);
