@@ -32,7 +32,7 @@ struct Session {
     SessionConfig config;
     Frame *top;
     Arena arena;
-    Buf brief;                           /* AGENTS.md, read once; see brief.h */
+    Buf agents_md;                       /* AGENTS.md, read once; see agents_md.h */
     pthread_mutex_t lock;                /* guards what follows */
     VEC(Frame *) frames;                 /* running agents */
     VEC(AgentDef *) made;                /* registered at run time: meta.agent_register */

@@ -1,7 +1,7 @@
 #include "agent/session.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/brief.h"
+#include "agent/agents_md.h"
 #include "agent/context.h"
 #include "agent/delegate.h"
 #include "agent/journal.h"
@@ -77,7 +77,7 @@ static void free_session(Session *s) {
     table_clear(&s->numbers);
     pthread_mutex_destroy(&s->lock);
     arena_clear(&s->arena);
-    buf_clear(&s->brief);
+    buf_clear(&s->agents_md);
     free(s);
 }
 
@@ -87,7 +87,7 @@ static Session *new_session(Agents *a, const SessionConfig *config) {
     s->config = *config;
     s->config.agent = arena_str(&s->arena, config->agent);
     pthread_mutex_init(&s->lock, NULL);
-    brief_read(runtime_project(a->rt), &s->brief);
+    agents_md_read(runtime_project(a->rt), &s->agents_md);
     return s;
 }
 

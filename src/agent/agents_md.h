@@ -2,9 +2,9 @@
 #pragma once
 #include "artifact/project.h"
 
-enum { BRIEF_MAX = 32 << 10 };
+enum { AGENTS_MD_MAX = 32 << 10 };
 
 /* Appends the nearest AGENTS.md, from the working folder up to the project's root, after a line with its path; CLAUDE.md where there is no
- * AGENTS.md at all. At most BRIEF_MAX bytes. Nothing when context.agents_md is false, when there is no such file, or when it leads out of the
+ * AGENTS.md at all. At most AGENTS_MD_MAX bytes. Nothing when context.agents_md is false, when there is no such file, or when it leads out of the
  * project. */
-void brief_read(const Project *p, Buf *out);
+void agents_md_read(const Project *p, Buf *out);

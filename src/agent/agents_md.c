@@ -1,4 +1,4 @@
-#include "agent/brief.h"
+#include "agent/agents_md.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,9 +19,9 @@ static bool read_text(const DocumentContext *c, Str path, Buf *out) {
     struct stat st;
     int fd = document_open(c, path, O_RDONLY);
     bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    while (ok && out->n <= BRIEF_MAX) {
-        char *room = buf_room(out, BRIEF_MAX + 1);
-        ssize_t n = read(fd, room, BRIEF_MAX + 1 - out->n);
+    while (ok && out->n <= AGENTS_MD_MAX) {
+        char *room = buf_room(out, AGENTS_MD_MAX + 1);
+        ssize_t n = read(fd, room, AGENTS_MD_MAX + 1 - out->n);
         if (n < 0 && errno == EINTR) continue;
         ok = n >= 0;
         if (n <= 0) break;
@@ -44,7 +44,7 @@ static bool find(const DocumentContext *c, Str folder, const char *name, Buf *pa
     }
 }
 
-void brief_read(const Project *p, Buf *out) {
+void agents_md_read(const Project *p, Buf *out) {
     char cwd[PATH_MAX];
     Value wanted = value_member(p->settings.context, "agents_md");
     if (value_is_bool(wanted) && !value_bool(wanted)) return;
@@ -52,8 +52,8 @@ void brief_read(const Project *p, Buf *out) {
     DocumentContext c = { .root_fd = open(p->root.at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
     Buf path = { 0 }, text = { 0 };
     if (c.root_fd >= 0 && (find(&c, folder, "AGENTS.md", &path, &text) || find(&c, folder, "CLAUDE.md", &path, &text))) {
-        bool cut = text.n > BRIEF_MAX;
-        Str shown = str_sub(buf_str(&text), 0, cut ? BRIEF_MAX : text.n);
+        bool cut = text.n > AGENTS_MD_MAX;
+        Str shown = str_sub(buf_str(&text), 0, cut ? AGENTS_MD_MAX : text.n);
         shown.n = utf8_valid_prefix(shown);
         buf_add_fmt(out, "# Instructions of this repository (" STR_FMT ")\n\n", STR_ARG(buf_str(&path)));
         buf_add(out, str_trim(shown));
