@@ -57,7 +57,7 @@ static bool own_words(Frame *f, Buf *out, Error *err) {
 bool frame_prompt(Frame *f, Buf *out, Error *err) {
     const Project *p = runtime_project(f->s->agents->rt);
     if (!own_words(f, out, err)) return false;
-    if (!f->up && f->s->agents_md.n) {                           /* a sub-agent has its own brief */
+    if (!f->up && f->s->agents_md.n) {                       /* a sub-agent has its own instructions */
         if (out->n) buf_add(out, STR("\n\n"));
         buf_add(out, buf_str(&f->s->agents_md));
     }

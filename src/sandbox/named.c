@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/path.h"
 #include "sandbox/reach.h"
-#include "sandbox/way.h"
+#include "sandbox/path_walk.h"
 
 typedef struct Check { const char *const *reach; bool inside; /* of the last entry */ } Check;
 
@@ -34,7 +34,7 @@ static int open_stream(const char *path, int flags, mode_t mode, Error *err) {
 
 /* ---- files ---- */
 
-static bool check_step(void *ctx, const WayStep *step, Error *err) {
+static bool check_step(void *ctx, const PathStep *step, Error *err) {
     Check *c = ctx;
     if (!step->last && step->kind != 'l') return true;
     c->inside = reach_holds(c->reach, step->at, NULL);
@@ -69,10 +69,10 @@ static bool settle(int fd, int flags, Error *err) {
     return ok || error_set(err, ERR_IO, "%m");
 }
 
-static bool say_why(const Way *way, bool inside, Error *err) {
+static bool say_why(const PathEnd *end, bool inside, Error *err) {
     int why = errno;
     struct stat st;
-    bool there = fstatat(way->folder, way->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    bool there = fstatat(end->folder, end->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     errno = why;
     if (why == ENXIO && there && S_ISFIFO(st.st_mode) && !inside) {
         error_set(err, ERR_IO, "it is a FIFO that no program reads");
@@ -85,10 +85,10 @@ static bool say_why(const Way *way, bool inside, Error *err) {
     return error_set(err, ERR_IO, "%m");
 }
 
-static int open_in(const Way *way, int flags, mode_t mode, bool inside, Error *err) {
+static int open_in(const PathEnd *end, int flags, mode_t mode, bool inside, Error *err) {
     int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | (flags & (O_APPEND | O_EXCL));
-    int fd = openat(way->folder, way->name, how, mode);
-    if (fd < 0) return say_why(way, inside, err), -1;
+    int fd = openat(end->folder, end->name, how, mode);
+    if (fd < 0) return say_why(end, inside, err), -1;
     if (check_file(fd, inside, err) && settle(fd, flags, err)) return fd;
     close(fd);
     return -1;
@@ -96,7 +96,7 @@ static int open_in(const Way *way, int flags, mode_t mode, bool inside, Error *e
 
 int named_open(const char *path, int flags, mode_t mode, const char *const *reach, Error *err) {
     Arena arena = { 0 };
-    Way way;
+    PathEnd end;
     Check c = { .reach = reach };
     size_t n = strlen(path);
     const char *normal = path[0] == '/' ? path_normal(&arena, str_from(path)).at : "";
@@ -105,9 +105,9 @@ int named_open(const char *path, int flags, mode_t mode, const char *const *reac
         fd = open_stream(normal, flags, mode, err);
     } else if (n == 0 || path[n - 1] == '/') {
         error_set(err, ERR_IO, "not the name of a file");
-    } else if (way_walk(path, check_step, &c, &way, err)) {
-        fd = open_in(&way, flags, mode, c.inside, err);
-        close(way.folder);
+    } else if (path_walk(path, check_step, &c, &end, err)) {
+        fd = open_in(&end, flags, mode, c.inside, err);
+        close(end.folder);
     }
     arena_clear(&arena);
     return fd;

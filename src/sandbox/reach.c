@@ -8,7 +8,7 @@
 #include "sandbox/call.h"
 #include "sandbox/probe.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/way.h"
+#include "sandbox/path_walk.h"
 
 enum { LINE_MAX_BYTES = 3 * PATH_MAX };
 
@@ -158,7 +158,7 @@ typedef struct Passing { const char *kept, *real; const char *const *roots; bool
 
 /* If a call can exchange a link or folder on the path, the next start would use another state. A folder without links that contains the state is
  * checked elsewhere, because the state is inside it then. */
-static bool is_steady(void *ctx, const WayStep *step, Error *err) {
+static bool is_steady(void *ctx, const PathStep *step, Error *err) {
     const Passing *p = ctx;
     const char *which;
     if ((step->kind != 'l' && reach_is_below(p->real, step->at)) || !reach_holds(p->roots, step->at, &which)) return true;
@@ -167,9 +167,9 @@ static bool is_steady(void *ctx, const WayStep *step, Error *err) {
     return error_hint(err, "set %s to a path without links, such as %s", p->file ? "HARNESS_STATE" : "XDG_STATE_HOME or XDG_CONFIG_HOME", p->real);
 }
 
-static bool way_is_steady(const SandboxRules *r, const char *home, Passing *p, Error *err) {
+static bool path_is_steady(const SandboxRules *r, const char *home, Passing *p, Error *err) {
     size_t n = 0, i = 0;
-    Way way;
+    PathEnd end;
     Error why = { 0 };
     while (r->write_roots && r->write_roots[n]) n++;
     const char **roots = mem_zero(n + 3, sizeof *roots);
@@ -177,9 +177,9 @@ static bool way_is_steady(const SandboxRules *r, const char *home, Passing *p, E
     for (size_t k = 0; k < n; k++) roots[i++] = r->write_roots[k];
     if (home) roots[i++] = home;
     p->roots = roots;
-    bool walked = way_walk(p->kept, is_steady, p, &way, &why);
+    bool walked = path_walk(p->kept, is_steady, p, &end, &why);
     bool ok = walked || errno == ENOENT || errno == ENOTDIR || errno == EACCES;      /* an unreachable path cannot be used */
-    if (walked) close(way.folder);
+    if (walked) close(end.folder);
     free(roots);
     if (!ok && err) *err = why;
     return ok;
@@ -197,7 +197,7 @@ static bool is_kept_apart(const SandboxRules *r, const char *kept, bool file, Er
     for (size_t i = 0; r->write_roots && (p.root = r->write_roots[i]); i++)
         if (!reach_names(real, is_apart, &p)) return false;
     bool real_home = r->real_home && r->mode != SANDBOX_OFF && getenv("HOME") && reach_resolve(getenv("HOME"), home);
-    if (!way_is_steady(r, real_home ? home : NULL, &(Passing){ .kept = kept, .real = real, .file = file }, err)) return false;
+    if (!path_is_steady(r, real_home ? home : NULL, &(Passing){ .kept = kept, .real = real, .file = file }, err)) return false;
     p.what = "the home folder";
     p.root = home;
     return !real_home || home_can_be_real(r, &p);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "sandbox/reach.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/way.h"
+#include "sandbox/path_walk.h"
 
 static bool is_below(const char *path, const char *folder) {
     size_t n = strlen(folder);
@@ -35,7 +35,7 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
 
 typedef struct Leading { const char *const *places; const char *path, *real; } Leading;
 
-static bool stays_inside(void *ctx, const WayStep *step, Error *err) {
+static bool stays_inside(void *ctx, const PathStep *step, Error *err) {
     const Leading *l = ctx;
     const char *held = NULL;
     if (step->kind != 'l') return true;
@@ -52,9 +52,9 @@ static bool stays_inside(void *ctx, const WayStep *step, Error *err) {
 
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err) {
     char real[PATH_MAX];
-    Way way;
+    PathEnd end;
     if (!realpath(path, real)) return error_set(err, ERR_IO, "%s: %m", path);
-    if (!way_walk(path, stays_inside, &(Leading){ places, path, real }, &way, err)) return false;
-    close(way.folder);
+    if (!path_walk(path, stays_inside, &(Leading){ places, path, real }, &end, err)) return false;
+    close(end.folder);
     return true;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/vec.h"
 #include "sandbox/reach.h"
-#include "sandbox/steps.h"
+#include "sandbox/git_steps.h"
 
 /* A folder on the path, or a path that becomes read-only. */
 typedef struct Point { const char *path; bool read_only; } Point;
@@ -123,7 +123,7 @@ bool shield_all(const char *const *write, const char *const *protect, Arena *are
     Points points = { 0 };
     const char *const *roots = real_roots(write, arena);
     bool ok = true;
-    for (size_t i = 0; ok && protect && protect[i]; i++) ok = steps_is_path(protect[i]) || add_path(&points, arena, roots, protect[i], err);
+    for (size_t i = 0; ok && protect && protect[i]; i++) ok = git_steps_is_path(protect[i]) || add_path(&points, arena, roots, protect[i], err);
     if (points.n) qsort(points.at, points.n, sizeof *points.at, compare);
     ok = ok && mount_points(&points, err);
     VEC_CLEAR(&points);

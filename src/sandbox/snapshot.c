@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/nearly.h"
-#include "sandbox/steps.h"
+#include "sandbox/git_steps.h"
 
 enum { READ_STEP = 64 << 10 };
 
@@ -80,7 +80,7 @@ void snapshot_names_clear(SnapshotNames *names) {
     VEC_CLEAR(names);
 }
 
-bool snapshot_is_step(const SnapshotNode *n) { return n->whole && n->parent && !n->parent->whole && steps_is(n->parent->name, n->name); }
+bool snapshot_is_step(const SnapshotNode *n) { return n->whole && n->parent && !n->parent->whole && git_steps_is(n->parent->name, n->name); }
 
 /* ---- taking ---- */
 

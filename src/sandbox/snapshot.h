@@ -10,7 +10,7 @@
  * end does the same for names that are nearly those of a project's files (base/nearly.h). A path PATH/? protects nothing: it says that a "*"
  * beside PATH does not stand for PATH.
  *
- * Files of git that may change by rule (steps.h) are never needed: they may go. */
+ * Files of git that may change by rule (git_steps.h) are never needed: they may go. */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"
@@ -93,7 +93,7 @@ bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *s
 bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
-/* A path that is protected by itself and may change as steps.h says. Nothing may change below a folder that is protected as a whole. */
+/* A path that is protected by itself and may change as git_steps.h says. Nothing may change below a folder that is protected as a whole. */
 bool snapshot_is_step(const SnapshotNode *n);
 
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;

@@ -7,7 +7,7 @@
 #include "sandbox/jail_temp.h"
 #include "sandbox/jail_tree.h"
 #include "sandbox/snapshot.h"
-#include "sandbox/steps.h"
+#include "sandbox/git_steps.h"
 
 /* ---- restoring ---- */
 
@@ -361,7 +361,7 @@ static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     snapshot_names_clear(&names);
 }
 
-/* A file of a git operation that waits to be continued: it may be removed, and may change as steps.h says. */
+/* A file of a git operation that waits to be continued: it may be removed, and may change as git_steps.h says. */
 static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, char kind) {
     enum { STEP_BYTES_MAX = 4 << 20 };
     struct statx st;
@@ -369,7 +369,7 @@ static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, ch
     if (kind == '-') return true;
     buf_reset(&c->content);
     return snapshot_read_file(dir, n->name, STEP_BYTES_MAX, &st, &c->content)
-        && steps_allow(n->parent->name, n->name, n->kind == 'f' ? buf_str(&n->content) : STR(""), buf_str(&c->content));
+        && git_steps_allow(n->parent->name, n->name, n->kind == 'f' ? buf_str(&n->content) : STR(""), buf_str(&c->content));
 }
 
 /* Compares one node. Every protected path passes through here, so a check whether every live child has a read-only mount of the path would

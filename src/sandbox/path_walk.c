@@ -1,4 +1,4 @@
-#include "sandbox/way.h"
+#include "sandbox/path_walk.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -82,10 +82,10 @@ static bool next_name(Walker *w, char name[NAME_MAX + 1], bool *too_long) {
 }
 
 /* One name that is neither "." nor "..". *done: the walk ends here. */
-static bool pass(Walker *w, const char *name, WayEach *each, void *ctx, bool *done, Error *err) {
+static bool pass(Walker *w, const char *name, PathEach *each, void *ctx, bool *done, Error *err) {
     char at[PATH_MAX + NAME_MAX + 2];
     struct stat st;
-    WayStep step = { .at = at, .last = w->rest[0] == 0 };
+    PathStep step = { .at = at, .last = w->rest[0] == 0 };
     snprintf(at, sizeof at, "%s/%s", w->at, name);
     bool there = fstatat(w->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!there && errno != ENOENT) return fail(errno, err);
@@ -105,7 +105,7 @@ static bool start(Walker *w, const char *path, Error *err) {
     return go_to_top(w, err);
 }
 
-bool way_walk(const char *path, WayEach *each, void *ctx, Way *out, Error *err) {
+bool path_walk(const char *path, PathEach *each, void *ctx, PathEnd *out, Error *err) {
     Walker w = { .fd = -1 };
     char name[NAME_MAX + 1] = ".";
     bool done = false, too_long = false, ok = start(&w, path, err);
@@ -115,7 +115,7 @@ bool way_walk(const char *path, WayEach *each, void *ctx, Way *out, Error *err) 
     }
     if (ok && too_long) ok = fail(ENAMETOOLONG, err);
     int error = errno;
-    if (ok) *out = (Way){ .folder = w.fd };
+    if (ok) *out = (PathEnd){ .folder = w.fd };
     if (ok) snprintf(out->name, sizeof out->name, "%s", done ? name : ".");
     if (!ok && w.fd >= 0) close(w.fd);
     errno = error;

@@ -5,7 +5,7 @@
 #include "base/str.h"
 
 /* `folder` is the name of the folder that holds the file `name`. */
-bool steps_is(const char *folder, const char *name);
-bool steps_is_path(const char *path);
+bool git_steps_is(const char *folder, const char *name);
+bool git_steps_is_path(const char *path);
 /* True if a call may have changed the content `before` (empty: the file did not exist) to `now`. */
-bool steps_allow(const char *folder, const char *name, Str before, Str now);
+bool git_steps_allow(const char *folder, const char *name, Str before, Str now);

@@ -1,14 +1,14 @@
 #include "unit.h"
-#include "sandbox/steps.h"
+#include "sandbox/git_steps.h"
 
 static void test_names(void **state) {
     (void)state;
-    assert_true(steps_is("rebase-merge", "git-rebase-todo"));
-    assert_true(steps_is_path("/a/.git/worktrees/x/rebase-merge/git-rebase-todo"));
-    assert_true(steps_is_path("/a/.git/sequencer/opts"));
+    assert_true(git_steps_is("rebase-merge", "git-rebase-todo"));
+    assert_true(git_steps_is_path("/a/.git/worktrees/x/rebase-merge/git-rebase-todo"));
+    assert_true(git_steps_is_path("/a/.git/sequencer/opts"));
     static const char *const no[] = { "", "/", "git-rebase-todo", "/a/.git/rebase-merge", "/a/rebase-merge/git-rebase-todo/x",
         "/a/sequencer/strategy", "/a/opts" };
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(steps_is_path(no[i]));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) assert_false(git_steps_is_path(no[i]));
 }
 
 static void test_lines(void **state) {
@@ -34,7 +34,7 @@ static void test_lines(void **state) {
         { "rebase-apply", "other", "", "", false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(steps_allow(cases[i].folder, cases[i].name, str_from(cases[i].before), str_from(cases[i].now)), cases[i].allowed);
+        assert_int_equal(git_steps_allow(cases[i].folder, cases[i].name, str_from(cases[i].before), str_from(cases[i].now)), cases[i].allowed);
 }
 
 int main(void) {

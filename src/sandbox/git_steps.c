@@ -1,4 +1,4 @@
-#include "sandbox/steps.h"
+#include "sandbox/git_steps.h"
 
 /* "exec COMMAND" and its short form "x COMMAND". git skips blanks before the word. */
 static bool is_exec(Str line) {
@@ -29,9 +29,9 @@ static const Step *find(Str folder, Str name) {
     return NULL;
 }
 
-bool steps_is(const char *folder, const char *name) { return find(str_from(folder), str_from(name)) != NULL; }
+bool git_steps_is(const char *folder, const char *name) { return find(str_from(folder), str_from(name)) != NULL; }
 
-bool steps_is_path(const char *path) {
+bool git_steps_is_path(const char *path) {
     Str part[2] = { { 0 } };
     for (Str rest = str_from(path); rest.n;) {
         long long slash = str_find_char(rest, '/');
@@ -48,7 +48,7 @@ static bool has_line(Str text, Str wanted) {
     return false;
 }
 
-bool steps_allow(const char *folder, const char *name, Str before, Str now) {
+bool git_steps_allow(const char *folder, const char *name, Str before, Str now) {
     const Step *step = find(str_from(folder), str_from(name));
     for (Str line; step && str_next_line(&now, &line);)
         if (step->forbidden(line) && !has_line(before, line)) return false;

@@ -4,16 +4,16 @@
 #include <limits.h>
 #include "base/error.h"
 
-typedef struct WayStep {
+typedef struct PathStep {
     const char *at;                     /* the entry: absolute, no links before it */
     char kind;                          /* 'd' folder, 'l' link, 'f' regular file, 'o' other, '-' missing */
     bool last;                          /* no name comes after it, unless it is a link */
-} WayStep;
+} PathStep;
 /* False with *err ends the walk. */
-typedef bool WayEach(void *ctx, const WayStep *step, Error *err);
+typedef bool PathEach(void *ctx, const PathStep *step, Error *err);
 
-typedef struct Way { int folder; char name[NAME_MAX + 1]; } Way;      /* the folder (O_PATH) that holds the last name, and that name */
+typedef struct PathEnd { int folder; char name[NAME_MAX + 1]; } PathEnd;      /* the folder (O_PATH) that holds the last name, and that name */
 
 /* `path` is absolute, or relative to the current folder. On success out->folder is open; its name is "." if the path ends in "..", "." or "/".
  * A missing name before the last one is ERR_IO with errno ENOENT. Messages do not name the path. */
-bool way_walk(const char *path, WayEach *each, void *ctx, Way *out, Error *err);
+bool path_walk(const char *path, PathEach *each, void *ctx, PathEnd *out, Error *err);
