@@ -30,7 +30,7 @@ bool harness_error_out(HarnessError *out, const Error *err) {
 }
 
 /* For an invalid project: every error, one per line; the position is that of the first. */
-static bool tell_problems(HarnessError *out, const Problems *problems) {
+static bool set_problems(HarnessError *out, const Problems *problems) {
     Error all = { .kind = ERR_CONFIG };
     Buf text = { 0 };
     for (size_t i = 0; i < problems->n; i++) {
@@ -51,7 +51,7 @@ typedef struct Teller { Harness *h; Arena arena; } Teller;
 
 static const char *c_text(Teller *t, Str s) { return arena_str(&t->arena, s).at; }
 
-static bool tell_event(void *self, const Event *e, Error *err) {
+static bool forward_event(void *self, const Event *e, Error *err) {
     Teller *t = self;
     (void)err;
     HarnessEvent event = { .seq = e->seq, .time_ns = e->time_ns, .run = c_text(t, e->run), .agent = c_text(t, e->agent), .parent = c_text(t, e->parent),
@@ -72,7 +72,7 @@ static void free_teller(void *self) {
 static EventSink new_sink(Harness *h) {
     Teller *t = mem_zero(1, sizeof *t);
     t->h = h;
-    return (EventSink){ tell_event, free_teller, t };
+    return (EventSink){ forward_event, free_teller, t };
 }
 
 static ConfirmAnswer ask(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
@@ -131,7 +131,7 @@ bool harness_open(const HarnessConfig *given, Harness **out, HarnessError *err) 
                              .ephemeral = state && !*state, .trust = h->config.trust };
     bool ok = runtime_open(&config, &h->rt, &problems, &why);
     if (!ok) h->rt = NULL;
-    if (!ok && why.kind == ERR_NONE) tell_problems(err, &problems);
+    if (!ok && why.kind == ERR_NONE) set_problems(err, &problems);
     else if (!ok) harness_error_out(err, &why);
     else if (!(ok = agent_set_new(h->rt, &(AgentsConfig){ 0 }, &h->agents, &why)
                     && mcp_remotes_new(h->rt, &(McpRemotesConfig){ .version = MCP_NONE, .program = harness_version() }, &h->servers,

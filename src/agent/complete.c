@@ -170,7 +170,7 @@ static bool ask_after(Frame *f, Completion *c, Cancel *cancel, Error *err) {
 
 /* ---- events ---- */
 
-static bool tell_started(Frame *f, const Model *model, const ModelDef *def, const Completion *c, Error *err) {
+static bool emit_started(Frame *f, const Model *model, const ModelDef *def, const Completion *c, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "model", def->name);
@@ -187,7 +187,7 @@ static bool tell_started(Frame *f, const Model *model, const ModelDef *def, cons
     return ok;
 }
 
-static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Error *err) {
+static bool emit_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Error *err) {
     const ModelUsage *u = &c->reply.usage;
     Buf data = { 0 }, usage = { 0 }, order = { 0 };
     List *parts = NULL;
@@ -220,7 +220,7 @@ static bool tell_completed(Frame *f, const Completion *c, int64_t elapsed_ns, Er
     return ok;
 }
 
-static bool tell_failed(Frame *f, const Error *why, Error *err) {
+static bool emit_failed(Frame *f, const Error *why, Error *err) {
     Buf data = { 0 };
     char text[1400];
     error_format(why, text, sizeof text);
@@ -395,7 +395,7 @@ static bool failed(Frame *f, Completion *c, Cancel *cancel, Error *why, Error *e
     char text[600];
     hide_in(f, why);
     error_format(why, text, sizeof text);
-    if (!tell_failed(f, why, err) || !frame_stopped(f, cancel, &c->status, c->reason, err)) return false;
+    if (!emit_failed(f, why, err) || !frame_stopped(f, cancel, &c->status, c->reason, err)) return false;
     if (!c->status) end_with(c, why->kind == ERR_CANCELLED ? RUN_CANCELLED : RUN_FAILED, text);
     return true;
 }
@@ -441,7 +441,7 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     if (!ask_before(f, def, c, cancel, err)) return false;
     if (c->status) return true;
     /* Results are written to disk before the model sees them. */
-    if (!tell_started(f, model, def, c, err) || !run_settle(f->s->run, false, err)) return false;
+    if (!emit_started(f, model, def, c, err) || !run_settle(f->s->run, false, err)) return false;
     /* Text that a completion.post hook may change is not shown before the hook has run. */
     Watching w = { .f = f, .shown = !c->quiet && !frame_hooked(f, HOOK_COMPLETION_POST), .secrets = { .r = runtime_redactor(f->s->agents->rt) },
                    .thoughts = { .r = runtime_redactor(f->s->agents->rt) } };
@@ -460,7 +460,7 @@ bool frame_complete(Frame *f, Model *model, const ModelDef *def, Completion *c, 
     note_hash(c);
     if (!hide_in_parts(f, c, err) || !ask_after(f, c, cancel, err)) return false;
     if (!hide_in_parts(f, c, err)) return false;             /* a hook may have inserted a secret again */
-    if (!keep_items(f, model, c, err) || !tell_completed(f, c, clock_mono_ns() - start, err) || !run_settle(f->s->run, false, err)) return false;
+    if (!keep_items(f, model, c, err) || !emit_completed(f, c, clock_mono_ns() - start, err) || !run_settle(f->s->run, false, err)) return false;
     if (!w.shown && !c->quiet && !c->status) {
         w.shown = true;
         on_reasoning(&w, buf_str(&c->reply.reasoning));

@@ -205,7 +205,7 @@ static bool open_model(Job *j, Value request, Error *why) {
 }
 
 /* The parent continues: only its delegation ends here. */
-static bool tell_depth(Frame *parent, Error *err) {
+static bool emit_depth_reached(Frame *parent, Error *err) {
     RunStatus status;
     char reason[600];
     return frame_limit_reached(parent, "delegation.max_depth", runtime_limits(parent->s->agents->rt)->delegation.max_depth, &status, reason, err);
@@ -225,7 +225,7 @@ static bool prepare(Job *j, Value request, Str id, Error *err) {
     if (j->task.n == 0) return stop(j, "a delegation needs a task");
     if (!delegate_allowed(parent, j->agent, &why)) {
         stop(j, "%s", why.msg);
-        return why.kind != ERR_LIMIT || tell_depth(parent, err);
+        return why.kind != ERR_LIMIT || emit_depth_reached(parent, err);
     }
     j->child = delegate_frame(parent, def, id);
     j->child->lane = j->lane;
@@ -252,7 +252,7 @@ static bool ask_pre(Job *j, Error *err) {
     return true;
 }
 
-static bool tell_started(Job *j, Error *err) {
+static bool emit_started(Job *j, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "id", j->child->id);
@@ -266,7 +266,7 @@ static bool tell_started(Job *j, Error *err) {
     return ok;
 }
 
-static bool tell_ended(Job *j, Str id, const SessionReply *r, int64_t elapsed_ns, Error *err) {
+static bool emit_ended(Job *j, Str id, const SessionReply *r, int64_t elapsed_ns, Error *err) {
     Buf data = { 0 };
     event_data_start(&data);
     event_data_str(&data, "id", id);
@@ -334,7 +334,7 @@ static bool ask_post(Job *j, SessionReply *r, Error *err) {
 static bool work(Job *j, SessionReply *r, Error *err) {
     if (!ask_pre(j, err)) return false;
     if (j->failure[0]) return true;
-    if (!tell_started(j, err) || !run_child(j, r, err)) return false;
+    if (!emit_started(j, err) || !run_child(j, r, err)) return false;
     for (bool fine = false; !fine && !j->failure[0];)
         if (!verified(j, r, &fine, err)) return false;
     return j->failure[0] ? true : ask_post(j, r, err);
@@ -364,7 +364,7 @@ static bool once(Frame *parent, struct RunLane *lane, Value request, Str id, Can
         ok = work(&j, &r, err);
         sem_post(&parent->children);
     }
-    ok = ok && tell_ended(&j, id, &r, clock_mono_ns() - start, err);
+    ok = ok && emit_ended(&j, id, &r, clock_mono_ns() - start, err);
     ok = ok && (j.failure[0] ? error_result(heap, j.agent, str_from(j.failure), out, err) : child_result(j.child, &r, heap, out, err));
     if (ok && j.has_next) *next = j.next, *has_next = true;
     session_reply_clear(&r);

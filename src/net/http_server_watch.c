@@ -65,7 +65,7 @@ void http_server_watch_gone(HttpServerRequest *q) {
 
 /* ---- the thread ---- */
 
-static void tell_gone(HttpServer *s) {
+static void notify_gone(HttpServer *s) {
     for (;;) {
         pthread_mutex_lock(&s->lock);
         HttpServerRequest *q = s->gone;
@@ -141,14 +141,14 @@ static void *watch(void *arg) {
             if (events[i].data.ptr != s) peer_ended(events[i].data.ptr);
             else if (read(s->wake, &count, sizeof count) < 0) continue;
         }
-        tell_gone(s);
+        notify_gone(s);
         int64_t now = clock_mono_ns();
         if (now < next) continue;
         next = now + TICK_MS * MS;
         close_late(s);
         if (s->config.tick) s->config.tick(s->config.ctx);
     }
-    tell_gone(s);
+    notify_gone(s);
     free_dead(s);
     return NULL;
 }

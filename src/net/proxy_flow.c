@@ -98,7 +98,7 @@ static Moved read_bytes(ProxyFlow *f, int from, int to, char *room) {
 }
 
 /* A plain request ends with its body, so the server is not told when the client stops sending. */
-static void tell_end(ProxyFlow *f, int to) {
+static void forward_end(ProxyFlow *f, int to) {
     if (!f->body) shutdown(to, SHUT_WR);
     f->shut = true;
 }
@@ -107,14 +107,14 @@ bool proxy_flow_pump(ProxyFlow *f, int from, int to, char *room) {
     for (int i = 0; i < ROUNDS && !f->shut; i++) {     /* bounded, so that other connections get their turn */
         Moved moved = flush_pending(f, to);
         if (moved == MOVED) moved = flush_pipe(f, to);
-        if (moved == MOVED && f->ended) return tell_end(f, to), true;
+        if (moved == MOVED && f->ended) return forward_end(f, to), true;
         if (moved == MOVED) {
             open_pipe(f);
             moved = f->pipe[0] >= 0 ? read_pipe(f, from) : read_bytes(f, from, to, room);
         }
         if (moved != MOVED) return moved == BLOCKED;
     }
-    if (f->ended && !f->shut && !proxy_flow_has_pending(f)) tell_end(f, to);     /* no further event would trigger
+    if (f->ended && !f->shut && !proxy_flow_has_pending(f)) forward_end(f, to);     /* no further event would trigger
                                                                                   * this */
     return true;
 }

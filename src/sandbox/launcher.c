@@ -141,7 +141,7 @@ static void hold(Launcher *l, int fd) {
     VEC_PUSH(&l->held, fd);
 }
 
-static void tell_killed(Launcher *l) {
+static void report_killed(Launcher *l) {
     if (!l->told_to_kill || l->calls.n) return;
     l->told_to_kill = false;
     (void)request_send(l->socket, STR("killed"), NULL, 0);
@@ -150,7 +150,7 @@ static void tell_killed(Launcher *l) {
 static void kill_calls(Launcher *l) {
     for (size_t i = 0; i < l->calls.n; i++) (void)kill(l->calls.at[i].supervisor, SIGQUIT);
     l->told_to_kill = true;
-    tell_killed(l);
+    report_killed(l);
 }
 
 static bool on_socket(Launcher *l) {
@@ -220,7 +220,7 @@ static void on_signals(Launcher *l) {
         l->calls.at[i] = l->calls.at[--l->calls.n];
         close_call(l, &c);
     }
-    tell_killed(l);
+    report_killed(l);
 }
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */

@@ -139,7 +139,7 @@ static void trace(void *ctx, CallStep step, int64_t ns, Str detail) {
 }
 
 /* Without --trace: shows where a script failed unexpectedly. */
-static void tell_place(void *ctx, CallStep step, int64_t ns, Str detail) {
+static void show_place(void *ctx, CallStep step, int64_t ns, Str detail) {
     Calling *c = ctx;
     Str place = { 0 }, why = { 0 }, line;
     (void)ns;
@@ -185,7 +185,7 @@ static int call(Calling *c, Str session) {
     interrupt_runtime(interrupt, c->open.rt);
     Call what = { .name = str_from(cli->args.operands[0]), .arguments = buf_str(&c->arguments), .wait = !args_has(&cli->args, "--no-wait"),
                   .task_person = &nobody };
-    what.trace = args_has(&cli->args, "--trace") ? trace : tell_place;
+    what.trace = args_has(&cli->args, "--trace") ? trace : show_place;
     what.trace_ctx = c;
     Result r = { 0 };
     int status = CLI_OK;

@@ -258,7 +258,7 @@ static bool stream_wants(const Stream *s, const News *n) {
     return n->uri.n && find(&s->uris, n->uri) >= 0;
 }
 
-static void tell_peer(void *ctx, McpPeer *p) {
+static void notify_peer(void *ctx, McpPeer *p) {
     const News *n = ctx;
     struct McpSubscriptions *all = of(p);
     pthread_mutex_lock(&all->lock);
@@ -281,7 +281,7 @@ void serve_broadcast(McpHost *s, Str method, Str uri) {
         json_write_string(&members, uri, false);
     }
     News n = { method, buf_str(&members), uri };
-    peer_each(s, tell_peer, &n);
+    peer_each(s, notify_peer, &n);
     buf_clear(&members);
 }
 

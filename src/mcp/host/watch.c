@@ -229,7 +229,7 @@ static bool changed_since(struct McpWatch *w, int64_t since_ns) {
 
 /* ---- events ---- */
 
-static void tell_of_file(struct McpWatch *w, Str path) {
+static void notify_updated(struct McpWatch *w, Str path) {
     for (size_t i = 0; i < w->shown.n; i++)
         if (str_eq(w->shown.at[i].path, path)) serve_broadcast(w->server, STR("notifications/resources/updated"), w->shown.at[i].uri);
 }
@@ -243,7 +243,7 @@ static bool take_event(struct McpWatch *w, const struct inotify_event *e) {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, STR_FMT "%s%s", STR_ARG(f->path), e->len && f->path.n > 1 ? "/" : "", e->len ? e->name : "");
     if (n < 0 || n >= (int)sizeof path) return false;
-    if (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)) tell_of_file(w, str_from(path));
+    if (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE)) notify_updated(w, str_from(path));
     return concerns(w, str_from(path));
 }
 

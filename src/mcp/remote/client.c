@@ -163,7 +163,7 @@ bool client_notify(McpClient *c, Str method, Value params, Cancel *cancel, Error
 
 /* Tells the server to stop working on a request. Over HTTP without sessions, closing the connection has the same
  * effect. */
-static void tell_cancelled(McpClient *c, uint64_t id) {
+static void notify_cancelled(McpClient *c, uint64_t id) {
     if (c->config.server->url.n && mcp_stateless(c->version)) return;
     Heap *h = heap_new(0);
     Error err;
@@ -234,7 +234,7 @@ static bool once(McpClient *c, Str method, Value params, void *caller, Cancel *c
     int code;
     ok = listed && send_and_wait(c, p, method, params, cancel, heap, sent, &why);
     if (listed) delist(c, p);
-    if (listed && !ok && *sent && (why.kind == ERR_CANCELLED || why.kind == ERR_TIMEOUT)) tell_cancelled(c, p->id);
+    if (listed && !ok && *sent && (why.kind == ERR_CANCELLED || why.kind == ERR_TIMEOUT)) notify_cancelled(c, p->id);
     if (listed && !ok && err) *err = why;
     if (ok && !rpc_read(heap, buf_str(&p->answer), out, &code, err)) ok = error_wrap(err, "the answer");
     buf_clear(&p->answer);

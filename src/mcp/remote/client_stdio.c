@@ -102,7 +102,7 @@ static void add_last(Stdio *s, Error *err) {
     buf_clear(&text);
 }
 
-static void tell_end(McpClient *c, Stdio *s) {
+static void report_end(McpClient *c, Stdio *s) {
     Error err = { 0 };
     int code = 0;
     Cancel *soon = cancel_new(NULL, (int64_t)GRACE_MS * 1000000);
@@ -132,7 +132,7 @@ static void *reader(void *arg) {
         if (fds[0].revents && !read_messages(c, s, bytes)) open = false;
     }
     free(bytes);
-    if (!open) tell_end(c, s);
+    if (!open) report_end(c, s);
     return NULL;
 }
 

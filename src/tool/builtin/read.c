@@ -146,7 +146,7 @@ static void add_rest(Buf *out, uint64_t n, const char *what, uint64_t to) {
 }
 
 /* Reports the number of remaining lines, unless counting takes long. */
-static bool tell_rest(File *f, Lines *l, Error *err) {
+static bool count_rest(File *f, Lines *l, Error *err) {
     uint64_t size = (uint64_t)f->stat.size, left = size > f->taken ? size - f->taken : 0;
     if (left > REST_MAX) return add_rest(&l->out, left, "byte", l->number), true;
     Lines rest = { .from = UINT64_MAX, .to = UINT64_MAX };
@@ -161,7 +161,7 @@ static bool give_lines(ToolCallFrame *f, File *file, Error *err) {
     if (ok && skip > 0 && skip >= l.number)
         ok = error_set(err, ERR_VALIDATION, STR_FMT ": offset %llu is beyond the end: the file has %llu line%s", STR_ARG(file->path),
                        (unsigned long long)skip, (unsigned long long)l.number, l.number == 1 ? "" : "s");
-    ok = ok && tell_rest(file, &l, err) && kind_text_value(f->heap, buf_str(&l.out), &f->value, err);
+    ok = ok && count_rest(file, &l, err) && kind_text_value(f->heap, buf_str(&l.out), &f->value, err);
     buf_clear(&l.out);
     return ok;
 }

@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "tool/pipeline/pipe.h"
 
-static bool tell_applied(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
+static bool emit_applied(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Error *err) {
     if (!pipe_listened(p) && !pipe_traced(p)) return true;
     Buf layers = { 0 }, data = { 0 }, keys = { 0 };
     sandbox_layers(rules, &layers);
@@ -25,7 +25,7 @@ static bool tell_applied(Pipe *p, const SandboxRules *rules, const SandboxComman
 }
 
 /* Writes one event per operation that the supervisor denied: "connect to 192.0.2.1 port 80". */
-static bool tell_denied(Pipe *p, Str denied, Error *err) {
+static bool emit_denied(Pipe *p, Str denied, Error *err) {
     bool ok = true;
     for (Str line; ok && pipe_listened(p) && str_next_line(&denied, &line);) {
         ptrdiff_t tab = str_find_char(line, '\t');
@@ -47,8 +47,8 @@ static bool no_sandbox(Error *err) {
 }
 
 bool pipe_run_program(Pipe *p, const SandboxRules *rules, const SandboxCommand *command, Cancel *cancel, SandboxResult *out, Error *err) {
-    return tell_applied(p, rules, command, err) && (sandbox_run(p->f.runtime->sandbox, rules, command, cancel, out, err) || no_sandbox(err))
-        && tell_denied(p, buf_str(&out->denied), err);
+    return emit_applied(p, rules, command, err) && (sandbox_run(p->f.runtime->sandbox, rules, command, cancel, out, err) || no_sandbox(err))
+        && emit_denied(p, buf_str(&out->denied), err);
 }
 
 bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxResult *out, Error *err) {

@@ -232,7 +232,7 @@ static bool check_protected(Pipe *p) {
 }
 
 /* Reports repositories that the call created: git run inside one obeys its configuration. */
-static bool tell_repositories(Pipe *p) {
+static bool emit_repositories(Pipe *p) {
     Buf fresh = { 0 };
     bool ok = true;
     if (!can_write(p) || !pipe_listened(p)) return true;
@@ -306,7 +306,7 @@ static bool attempt(Pipe *p) {
         int64_t begun = clock_mono_ns() - p->waited_ns;
         if (run_executor(p, &err)) take_value(p);
         p->worked_ns = clock_mono_ns() - p->waited_ns - begun;
-        fine = check_protected(p) && tell_repositories(p);
+        fine = check_protected(p) && emit_repositories(p);
         pipe_check_output(p, STEP_EXECUTE);
     }
     if (p->f.call->once && (p->once || (p->reached && !safety_repeatable(&p->f.entry->safety)))) *p->f.call->once = true;
