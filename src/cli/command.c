@@ -213,8 +213,8 @@ const Command command_table[] = {
     {
         .name = "inspect", .operands = "[NAME]", .max = 1,
         .summary = "show one tool, hook, agent or rule in full",
-        .about = "Shows everything about one tool (by its name or an alias), hook, sub-agent or rule,\n"
-                 "with its parameters and its script. Finds those that are private to a\n"
+        .about = "Shows everything about one tool (by its name or an alias), hook, sub-agent or\n"
+                 "rule, with its parameters and its script. Finds those that are private to a\n"
                  "sub-agent too. --graph shows for each agent its tools and what guards each:\n"
                  "policy, hooks, limits; with NAME only that tool or agent.",
         .example = "harness inspect run_command\n"
@@ -617,9 +617,9 @@ const Command command_table[] = {
         .about = "Loads the project of this folder (or of -c FILE) and reports every problem at\n"
                  "once, each as FILE:LINE:COL: MESSAGE (HINT), on standard error; errors with the\n"
                  "line of the file, warnings and hints marked. Then lists tools, hooks, agents\n"
-                 "and rules, and counts the built-in tools. Exits 1 when there is an error. Nothing is run,\n"
-                 "and no server is contacted. A restriction that is misspelt (a key, a type, a\n"
-                 "file's name) is an error here and in every other command.",
+                 "and rules, and counts the built-in tools. Exits 1 when there is an error.\n"
+                 "Nothing is run, and no server is contacted. A restriction that is misspelt (a\n"
+                 "key, a type, a file's name) is an error here and in every other command.",
         .example = "harness validate --strict\n"
                    "harness validate --json | jq .problems",
         .json = "{ok, problems: [{severity, file, line, column, message, hint}],\n"
