@@ -97,6 +97,11 @@ bool jail_new(const JailInput *in, Jail **out, Error *err) {
 void jail_free(Jail *j) {
     if (!j)
         return;
+    if (j->picks) {
+        jail_picks_free(j->picks);
+        free(j);
+        return;
+    }
     for (size_t i = 0; i < j->root.n; i++) {
         if (j->root.at[i].fd >= 0)
             close(j->root.at[i].fd);
@@ -117,8 +122,13 @@ bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, Jail
     Walk w;
     Buf below = { 0 };
     bool ok = walk_to(&w, j, path, WALK_FOLLOW | (may_be_missing ? WALK_MISSING | WALK_PARENTS : 0), err);
-    if (ok) {
+    if (ok && w.at.root < 0) {                         /* picked */
+        add_names(&w, 0, &below);
+        Str absolute = arena_str(arena, buf_str(&below));
+        *out = (JailPlace){ .root = UINT32_MAX, .path = absolute, .absolute = absolute, .exists = true, .picked = true };
+    } else if (ok) {
         const JailRoot *root = &j->root.at[w.at.root];
+        out->picked = false;
         size_t from = w.step.n;                        /* index of the step that is the root; past the end: the target
                                                         * is */
         for (size_t i = w.step.n; i-- > 0; )

@@ -44,10 +44,21 @@ typedef struct JailStat {
 } JailStat;
 typedef struct JailEntry { Str name; JailStat stat; } JailEntry;
 
+/* Files outside the roots that the user picked: a run may read them, and do nothing else with them. A view shares the
+ * roots of `j`, which must outlive it, and has its own list of picked files, empty at first. Free it with jail_free(). */
+Jail *jail_view(const Jail *j);
+typedef struct JailPick { Str absolute; uint64_t device, inode; int64_t born_ns; } JailPick;
+/* Looks at a file anywhere, with all links resolved; changes nothing. It must be a regular file that is neither hidden nor
+ * protected nor in a process file system, and `view` must be a view: else ERR_SANDBOX or ERR_IO. In `arena`. */
+bool jail_pick_look(const Jail *view, Str path, Arena *arena, JailPick *out, Error *err);
+/* From now on this file may be read by its path, as long as it is the same file. ERR_LIMIT beyond JAIL_PICKS_MAX. */
+enum { JAIL_PICKS_MAX = 1000 };
+bool jail_pick_add(Jail *view, const JailPick *pick, Error *err);
+
 /* Where a path leads: the index of its root (0: the workspace, then read roots, then write roots) and the path below
  * that root ("." for the root) with all links resolved, for rules about names. The last parts may be missing if
- * `may_be_missing`. In `arena`. */
-typedef struct JailPlace { uint32_t root; Str path; Str absolute; bool exists; } JailPlace;
+ * `may_be_missing`. `picked`: outside the roots, see jail_pick_add(); `path` is then absolute. In `arena`. */
+typedef struct JailPlace { uint32_t root; Str path; Str absolute; bool exists, picked; } JailPlace;
 bool jail_place(const Jail *j, Str path, bool may_be_missing, Arena *arena, JailPlace *out, Error *err);
 
 int jail_open_read(const Jail *j, Str path, JailStat *st, Error *err);     /* a regular file; -1 on failure; never blocks on a FIFO */

@@ -428,6 +428,8 @@ bool walk_to(Walk *w, const Jail *j, Str path, unsigned how, Error *err) {
     bool ok = walk_anywhere(w, j, path, how);
     int error = errno;
     const WalkStep *end = ok ? &w->at : &VEC_LAST(&w->step);
+    if (ok && end->root < 0 && !end->match.hidden && S_ISREG(w->st.stx_mode) && jail_picked(j, end->id))
+        return true;
     if (end->root < 0 || end->match.hidden || (!ok && error == EXDEV))
         return walk_refuse(path, "outside the workspace", err);   /* do not reveal what exists outside */
     return ok || walk_fail(path, error, err);

@@ -27,7 +27,11 @@ struct Jail {
     Fence *fence;
     bool read_only, any_hidden;
     pthread_mutex_t *placing;           /* serializes the final step of writes in this process */
+    struct JailPicks *picks;            /* of a view, which owns nothing else; NULL: not a view */
 };
+
+bool jail_picked(const Jail *j, FileId id);             /* jail_pick.c */
+void jail_picks_free(struct JailPicks *p);
 
 typedef struct WalkStep {
     FileId id;
