@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOMS = """base shell value starlark schema template sandbox net event store artifact policy script hook tool
+ROOMS = """base shell value starlark schema template sandbox net desktop event store artifact policy script hook tool
 model agent mcp guard serve cli""".split()
 DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: may include all rooms
 MAX_LINES = 1000
@@ -24,7 +24,7 @@ MAX_LINES = 1000
 # in the room may use all of them, and be used by them.
 INNER = {
     "starlark": "syntax vm library compile".split(),
-    "tool": "pipeline protect kind task builtin".split(),
+    "tool": "pipeline protect kind task bridge builtin".split(),
     "mcp": "wire oauth remote host".split(),
     "cli": "terminal command".split(),
 }
