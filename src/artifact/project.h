@@ -15,7 +15,7 @@ typedef enum { SOURCE_PROJECT, SOURCE_ROOT, SOURCE_BUNDLE, SOURCE_INLINE, SOURCE
 typedef struct Origin { Str file; uint32_t line, column; SourceKind source; } Origin;
 
 #define TOOL_KINDS(X) X(TOOL_STARLARK, "starlark") X(TOOL_COMMAND, "command") X(TOOL_ARGV, "argv") X(TOOL_BUILTIN, "builtin") \
-    X(TOOL_MCP, "mcp") X(TOOL_NATIVE, "native") X(TOOL_DELEGATE, "delegate")
+    X(TOOL_MCP, "mcp") X(TOOL_NATIVE, "native") X(TOOL_DELEGATE, "delegate") X(TOOL_BRIDGE, "bridge")
 typedef enum {
 #define X(kind, name) kind,
     TOOL_KINDS(X)

@@ -128,13 +128,18 @@ static void check_names(Loader *l, const Kind *k, Table *names) {
     }
 }
 
+static bool is_taken(const Loader *l, Str name) {
+    const StrList *listed = &l->project->settings.builtin_tools;
+    return builtin_names_taken(name, listed->at, listed->n);
+}
+
 static void check_aliases(Loader *l, Table *names) {
     for (size_t i = 0; i < l->tools.n; i++) {
         ToolDef *t = &l->tools.at[i];
         Named e = tool_at(l, i);
         for (size_t a = 0; a < t->aliases.n; a++) {
             Str alias = t->aliases.at[a];
-            if (builtin_names_has(alias)) report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", alias,
+            if (is_taken(l, alias)) report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", alias,
                 " is defined more than once");
             if (t->agent.n) claim_private(l, "tool", names, &e, alias);
             else claim(l, "tool", names, alias, alias, &t->origin);
@@ -153,7 +158,7 @@ static bool is_snake_case(Str s) {
 static void check_tool_names(Loader *l) {
     for (size_t i = 0; i < l->tools.n; i++) {
         const ToolDef *t = &l->tools.at[i];
-        if (builtin_names_has(t->name) && !t->overriding)
+        if (is_taken(l, t->name) && !t->overriding)
             report(l, PROBLEM_ERROR, &t->origin, "it is the name of a built-in tool", "tool", t->name, " is defined more than once");
         if (t->origin.source != SOURCE_SPACE && !is_snake_case(t->name))
             report(l, PROBLEM_HINT, &t->origin, NULL, "tool", t->name, ": models do best with snake_case names");

@@ -23,7 +23,7 @@ int64_t listing_timeout(const ToolDef *t) {
     case TOOL_STARLARK: return 0;
     case TOOL_COMMAND: return COMMAND_TIMEOUT_MS;
     case TOOL_ARGV: return ARGV_TIMEOUT_MS;
-    case TOOL_BUILTIN: case TOOL_MCP: case TOOL_NATIVE: case TOOL_DELEGATE: break;
+    case TOOL_BUILTIN: case TOOL_BRIDGE: case TOOL_MCP: case TOOL_NATIVE: case TOOL_DELEGATE: break;
     }
     return -1;
 }

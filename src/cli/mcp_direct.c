@@ -82,6 +82,7 @@ Person mcp_direct_person(const Cli *cli, Person usual) {
     if (!args_value(&cli->args, "--elicit")) return usual;
     usual.ask = ask;
     usual.inquire = NULL;
+    usual.bridge = NULL;                                  /* a form answers it */
     usual.ctx = (void *)(uintptr_t)cli;
     usual.confirm = NULL;                                 /* forms are answered; confirmations need --yes or
                                                            * --approve */

@@ -74,7 +74,7 @@ static unsigned kind_effects(const ToolDef *def) {
     switch (def->kind) {
     case TOOL_STARLARK: return def->script ? 0 : MUTATES;
     case TOOL_COMMAND: case TOOL_ARGV: return MUTATES | PROCESS | FILES_WRITTEN;
-    case TOOL_BUILTIN: return builtin_effect(def->name);
+    case TOOL_BUILTIN: case TOOL_BRIDGE: return builtin_effect(def->name);
     case TOOL_MCP: return MUTATES | NETWORKED;
     case TOOL_NATIVE: return MUTATES;
     case TOOL_DELEGATE: return MUTATES | NETWORKED | SPENDS;

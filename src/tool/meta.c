@@ -164,7 +164,8 @@ static bool register_tool(Pipe *p, Project *made, Error *err) {
     Run *r = p->f.run;
     ToolDef *def = &made->tools[0];
     ToolEntry e = { .def = *def, .execute = def->script ? kind_starlark : kind_missing, .scope = r->id };
-    if (builtin_names_has(def->name)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is built in", STR_ARG(def->name));
+    const StrList *listed = &p->f.runtime->project->settings.builtin_tools;
+    if (builtin_names_taken(def->name, listed->at, listed->n)) return error_set(err, ERR_CONFIG, "tool \"" STR_FMT "\" is built in", STR_ARG(def->name));
     if (!project_names_free(p->f.runtime->project, def, err)) return false;
     if (def->injected.n) return error_set(err, ERR_POLICY, "a tool that a script registers gets no injected values");
     if (!safety_of(def, &made->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG, "safety declares less than the script does");

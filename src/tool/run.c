@@ -42,7 +42,8 @@ static void copy_config(Run *r, const RunConfig *c) {
 
 static void make_hosts(Run *r) {
     Runtime *rt = r->rt;
-    Host h = { .calls = &rt->calls, .project = rt->project, .jail = rt->jail, .sandbox = rt->sandbox, .rules = &rt->rules, .client = rt->client,
+    r->jail = jail_view(rt->jail);
+    Host h = { .calls = &rt->calls, .project = rt->project, .jail = r->jail, .sandbox = rt->sandbox, .rules = &rt->rules, .client = rt->client,
                .net = rt->net, .cache = r->cache, .ctx = r->ctx, .metrics = r->metrics, .workspace = runtime_workspace(rt),
                .env_allow = rt->limits.sandbox.env_allow, .log = rt->config.log, .runtime = VALUE_GONE };
     r->host = h;
@@ -107,6 +108,7 @@ static void run_free(Run *r) {
     VEC_CLEAR(&r->made);
     VEC_CLEAR(&r->restored);
     if (r->events) event_stream_free(r->events);
+    jail_free(r->jail);
     shelf_free(r->cache);
     shelf_free(r->ctx);
     shelf_free(r->metrics);

@@ -17,6 +17,8 @@
 
 typedef struct Runtime Runtime;
 typedef struct Run Run;
+struct BridgeAsk;
+struct BridgeAnswer;
 
 /* How the user is asked. The answers: no; once; these arguments in this session; the tool in this session; these arguments always in this project. */
 typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL, CONFIRM_ALWAYS } ConfirmAnswer;
@@ -40,6 +42,10 @@ typedef struct Person {                  /* the user; all NULL: none is present 
     /* A limit of the conversation is reached: continue with as much again? NULL: do not ask. Never called concurrently
      * in one runtime. */
     bool (*go_on)(void *ctx, const char *limit, int64_t value, Cancel *cancel);
+    /* Shows a notification, a dialog or a file picker (tool/bridge/bridge.h). NULL: cannot. Never concurrently in one runtime, unless `apart`. */
+    bool (*bridge)(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *out, Cancel *cancel, Error *err);
+    bool forms;                          /* `inquire` shows forms to the user */
+    bool away;                           /* the user is at another machine: not at the desktop of this one */
     bool apart;                          /* each call has its own channel: questions need not wait for each other */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;

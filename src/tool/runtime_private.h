@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "net/proxy.h"
+#include "tool/bridge/bridge.h"
 #include "tool/protect/confine.h"
 #include "tool/kind/kind.h"
 #include "tool/protect/record.h"
@@ -95,6 +96,7 @@ struct Run {
     Store *store;                        /* NULL: none */
     Shelf *cache, *ctx, *metrics, *hook_cache, *hook_ctx;
     Approvals *approvals;
+    Jail *jail;                          /* a view of the runtime's, with the files that the user picked in this run */
     Host host, hook_host;                /* template of every call's Host */
     atomic_ullong calls_made;            /* for ids */
     atomic_llong tool_calls, replies;
@@ -117,6 +119,7 @@ struct Run {
     Store *memory;                       /* artifacts of a run without a store; opened on first use */
     size_t memory_bytes;                 /* their size */
     VEC(RunRead) reads;
+    BridgeRate bridge_rate;
     VEC(RunGrant) grants;
     VEC(RunMessage) messages;            /* messages from other processes that were not delivered yet */
     int64_t messages_said;               /* number of the last delivered message */

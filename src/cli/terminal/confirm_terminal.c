@@ -7,6 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "cli/terminal/bridge_terminal.h"
 #include "cli/terminal/width.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -61,6 +62,11 @@ static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
         ptrdiff_t end = str_find_char(buf_str(out), '\n');
         if (end >= 0) return out->n = (size_t)end, out->at[end] = 0, true;
     }
+}
+
+void confirm_terminal_say(Terminal *t, Str text) {
+    end_progress(t);
+    say(t, text);
 }
 
 bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer) {
@@ -287,5 +293,6 @@ static void progress(void *ctx, Str call_id, Value done, Value total, Str messag
 
 Person confirm_terminal_person(Terminal *t) {
     if (!t) return (Person){ 0 };
-    return (Person){ .confirm = confirm, .ask = ask, .go_on = go_on, .progress = progress, .source = "terminal", .ctx = t };
+    return (Person){ .confirm = confirm, .ask = ask, .go_on = go_on, .progress = progress, .bridge = bridge_terminal_show,
+                     .source = "terminal", .ctx = t };
 }

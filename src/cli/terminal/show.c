@@ -319,6 +319,14 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
     return ok;
 }
 
+static bool bridge(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *out, Cancel *cancel, Error *err) {
+    Show *s = ctx;
+    pause_live(s, true);
+    bool ok = s->inner.bridge(s->inner.ctx, ask, out, cancel, err);
+    pause_live(s, false);
+    return ok;
+}
+
 static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
     Show *s = ctx;
     pause_live(s, true);
@@ -352,6 +360,7 @@ Person show_person(Show *s, Person inner) {
     p.ctx = s;
     if (inner.confirm) p.confirm = confirm;
     if (inner.ask) p.ask = ask;
+    if (inner.bridge) p.bridge = bridge;
     if (inner.go_on) p.go_on = go_on;
     if (inner.progress) p.progress = progress;
     return p;

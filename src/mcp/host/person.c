@@ -1,5 +1,6 @@
 /* Implements Person for a request: questions, progress and log messages go to its client. */
 #include <pthread.h>
+#include "mcp/host/host_private.h"
 #include "mcp/host/input.h"
 #include "mcp/host/input_ask.h"
 
@@ -73,6 +74,6 @@ Person serve_person(McpRequest *q) {
     *r = (RequestWay){ .way = { .ask = ask, .offered = offered }, .q = q };
     pthread_mutex_init(&r->asking, NULL);
     /* A client without forms cannot confirm anything: no user is present. */
-    return (Person){ .confirm = serve_input_offered(q, INPUT_ELICIT) ? confirm : NULL, .inquire = inquire, .progress = progress, .log = tell, .apart = true,
-                     .source = "elicitation", .ctx = r };
+    return (Person){ .confirm = serve_input_offered(q, INPUT_ELICIT) ? confirm : NULL, .inquire = inquire, .progress = progress, .log = tell, .forms = serve_input_offered(q, INPUT_ELICIT),
+                     .away = !q->peer->config.one_link, .apart = true, .source = "elicitation", .ctx = r };
 }

@@ -171,8 +171,8 @@ McpTask *task_record_new(McpRequest *q, const ToolEntry *tool) {
     for (int i = 0; i < 3; i++) t->offered[i] = serve_input_offered(q, (InputKind)i);
     new_id(t->id);
     pthread_mutex_init(&t->asking, NULL);
-    t->person = (Person){ .confirm = t->offered[INPUT_ELICIT] ? confirm : NULL, .inquire = inquire, .progress = progress, .apart = true,
-                          .source = "elicitation", .ctx = t };
+    t->person = (Person){ .confirm = t->offered[INPUT_ELICIT] ? confirm : NULL, .inquire = inquire, .progress = progress,
+                          .forms = t->offered[INPUT_ELICIT], .away = !q->peer->config.one_link, .apart = true, .source = "elicitation", .ctx = t };
     pthread_mutex_lock(&q->peer->lock);
     t->run->users++;
     pthread_mutex_unlock(&q->peer->lock);

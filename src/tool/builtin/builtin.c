@@ -6,10 +6,10 @@
 #include "value/int.h"
 #include "value/json.h"
 
-static const BuiltinDef *const tables[] = { builtin_bash, builtin_read, builtin_write, builtin_find, builtin_list, builtin_services };
+static const BuiltinDef *const tables[] = { builtin_bash, builtin_read, builtin_write, builtin_find, builtin_list, builtin_bridge, builtin_services };
 
 static bool wanted(const BuiltinDef *d, bool all, const StrList *names) {
-    if (d->service || all) return true;
+    if (d->service || (all && !d->bridge)) return true;
     for (size_t i = 0; i < names->n; i++)
         if (str_eq(names->at[i], str_from(d->name))) return true;
     return false;
@@ -24,7 +24,8 @@ static bool compile(Runtime *rt, const char *text, Value *root, Schema **out, Er
 }
 
 static ToolDef definition(const BuiltinDef *d) {
-    return (ToolDef){ .name = str_from(d->name), .title = str_from(d->title), .description = str_from(d->description), .kind = TOOL_BUILTIN,
+    return (ToolDef){ .name = str_from(d->name), .title = str_from(d->title), .description = str_from(d->description),
+                      .kind = d->bridge ? TOOL_BRIDGE : TOOL_BUILTIN,
                       .origin = { .source = SOURCE_BUILTIN }, .output_schema = VALUE_GONE, .timeout_ms = d->timeout_ms, .safety = VALUE_GONE,
                       .retry = VALUE_GONE, .environment = VALUE_GONE };
 }
@@ -111,6 +112,7 @@ bool builtin_start_open(const ToolCallFrame *f, Arena *arena, BuiltinStart *out,
     JailPlace place;
     *out = (BuiltinStart){ .root = -1 };
     if (!jail_place(j, given, false, arena, &place, err)) return false;
+    if (place.picked) return error_set(err, ERR_SANDBOX, STR_FMT ": a picked file can only be read", STR_ARG(given));
     Str below = part_below(place.absolute, root);
     if (!below.n) {                                       /* in another root */
         below = place.path;

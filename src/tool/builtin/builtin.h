@@ -12,10 +12,12 @@ typedef struct BuiltinDef {
     ToolInspect *inspect;                /* NULL: none */
     ToolService service;                        /* always registered, but only listed when needed */
     bool parallel_safe;                  /* changes something, but may run concurrently with other calls */
+    bool bridge;                         /* of kind bridge: a project must name it; "all" does not include it */
 } BuiltinDef;
 
 /* Tables, each ending with a NULL name. policy/safety_builtin.def has each tool's effects. */
 extern const BuiltinDef builtin_bash[], builtin_read[], builtin_write[], builtin_find[], builtin_list[];
+extern const BuiltinDef builtin_bridge[];            /* tool/builtin/bridge.c: notifications, dialogs, file picker */
 extern const BuiltinDef builtin_services[];          /* tool/builtin/service.c: tasks and artifacts */
 
 /* Appends the definitions of the built-in tools that a project enables to its own, for listing: compiles nothing.

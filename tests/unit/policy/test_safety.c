@@ -191,9 +191,11 @@ static void test_tables(void **state) {
     (void)state;
     static const char *const builtins[] = {
 #define BUILTIN(name) #name,
+#define BRIDGE(name) #name,
 #define SERVICE(name) #name,
 #include "artifact/builtin_names.def"
 #undef BUILTIN
+#undef BRIDGE
 #undef SERVICE
     };
     static const char *const rows[] = {
