@@ -150,14 +150,14 @@ static bool read_uris(Asked *a, sd_bus_message *m, Paths *out, Error *err) {
     return r >= 0 || bus_mistyped(SERVICE, err);
 }
 
-/* (response, results): 0 means chosen, 1 that the user closed it. */
+/* (response, results): 0 means chosen, 1 that the user pressed Cancel, 2 that the window was closed in another way. */
 static bool read_response(Asked *a, sd_bus_message *m, Paths *out, bool *closed, Error *err) {
     const SdbusLibrary *lib = a->bus.lib;
     const char *key;
     uint32_t response;
     if (lib->sd_bus_message_read(m, "u", &response) <= 0) return bus_mistyped(SERVICE, err);
-    if (response == 1) return *closed = true, true;
-    if (response != 0) return error_set(err, ERR_IO, SERVICE " ended the file chooser without an answer (%u)", (unsigned)response);
+    if (response == 1 || response == 2) return *closed = true, true;
+    if (response != 0) return error_set(err, ERR_IO, SERVICE " sent an unknown answer (%u)", (unsigned)response);
     int r = lib->sd_bus_message_enter_container(m, 'a', "{sv}");
     if (r < 0) return bus_mistyped(SERVICE, err);
     for (int i = 0; i < OPTIONS_MAX && (r = lib->sd_bus_message_enter_container(m, 'e', "sv")) > 0; i++) {

@@ -36,14 +36,13 @@ static bool matches(Str name, Str typed, How how) {
     return false;
 }
 
-size_t bridge_terminal_select(const Str *names, size_t n, Str typed, size_t *at, size_t max, bool *exact) {
+/* The names that the text selects by number ("2", "1,3"), else those that it completes: that are equal to it, else begin with it, else contain it. Writes at
+ * most `max` indexes and returns how many there are. */
+static size_t complete(const Str *names, size_t n, Str typed, size_t *at, size_t max) {
     size_t count = by_number(n, typed, at, max);
-    *exact = count > 0;
-    for (How how = EQUAL; !count && typed.n && how <= CONTAINS; how++) {
+    for (How how = EQUAL; !count && typed.n && how <= CONTAINS; how++)
         for (size_t i = 0; i < n; i++)
             if (matches(names[i], typed, how) && count++ < max) at[count - 1] = i;
-        *exact = how == EQUAL && count == 1;
-    }
     return count;
 }
 
@@ -89,14 +88,14 @@ static bool question(Terminal *t, Buf *text, Buf *line, Str *said, bool *closed,
 static bool show_dialog(Terminal *t, const BridgeAsk *ask, BridgeAnswer *out, Cancel *cancel, Error *err) {
     Buf text = { 0 }, line = { 0 };
     Str said;
-    bool ok, exact;
+    bool ok;
     add_head(&text, "dialog", ask);
     for (size_t at = 0;;) {
         add_numbered(&text, ask->buttons, ask->n_buttons);
         buf_add(&text, STR("number or button (empty closes)> "));
         ok = question(t, &text, &line, &said, &out->closed, cancel, err);
         if (!ok || out->closed) break;
-        if (bridge_terminal_select(ask->buttons, ask->n_buttons, said, &at, 1, &exact) == 1) {
+        if (complete(ask->buttons, ask->n_buttons, said, &at, 1) == 1) {
             out->button = at;
             break;
         }
@@ -153,8 +152,7 @@ static void list_folder(Picking *p, Str path) {
 /* Completes in the workspace. */
 static void list_offered(Picking *p, Str typed) {
     size_t at[FOUND_MAX];
-    bool exact;
-    size_t n = bridge_terminal_select(p->ask->files, p->ask->n_files, typed, at, FOUND_MAX, &exact);
+    size_t n = complete(p->ask->files, p->ask->n_files, typed, at, FOUND_MAX);
     p->n = n < FOUND_MAX ? n : FOUND_MAX;
     p->more = n > FOUND_MAX;
     for (size_t i = 0; i < p->n; i++) p->list[i] = p->ask->files[at[i]];
@@ -213,6 +211,13 @@ static void take(Picking *p, Str said, Buf *text) {
         return;
     }
     bool anywhere = path.n && (path.at[0] == '/' || path.at[0] == '.');
+    struct stat st;
+    bool exists = anywhere && stat(copy(p, path).at, &st) == 0;
+    if (exists && !S_ISDIR(st.st_mode)) {                 /* it is complete, and refused */
+        (void)pick(p, path, text);
+        return;
+    }
+    if (exists && !is_folder(path)) path = str_from(arena_fmt(&p->out->arena, STR_FMT "/", STR_ARG(path)));
     if (anywhere) list_folder(p, path);
     else list_offered(p, path);
     while (p->n == 1 && is_folder(p->list[0]) && anywhere) list_folder(p, p->list[0]);
