@@ -1,5 +1,5 @@
 # Libraries that every start may pay for. The heavy ones (libcurl, OpenSSL, libmicrohttpd,
-# libgit2, libedit) are not linked: the room that owns one loads it on first use.
+# libgit2, libedit, libsystemd) are not linked: the room that owns one loads it on first use.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)

@@ -10,9 +10,10 @@ packages=(
   build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy cppcheck
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
-  libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libcmocka-dev
+  libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libsystemd-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
   curl openssl iproute2 sqlite3 strace
+  dbus-daemon dbus-bin xvfb xdotool dunst xdg-desktop-portal xdg-desktop-portal-gtk python3-dbus python3-gi
 )
 [[ ${1:-} == browser ]] && packages+=(chromium)
 [[ ${1:-} == bench ]] && packages+=(libjansson4 libjson-c5 lua5.4 ripgrep fd-find bubblewrap libjs-handlebars)

@@ -14,7 +14,9 @@ import { caller, hook, tool } from './calls.mjs';
 const source = path => readFileSync(join(root, path), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
 const hostNames = [...source('src/artifact/host_names.def').matchAll(/^(MEMBER|FLAT|CALLABLE)\((\w+)(?:, (\w+))?/gm)]
   .map(([, kind, a, b]) => (kind === 'MEMBER' ? `${a}.${b}` : a));
-const builtinNames = [...source('src/artifact/builtin_names.def').matchAll(/^(?:BUILTIN|SERVICE)\((\w+)\)/gm)].map(m => m[1]);
+const builtinNames = [...source('src/artifact/builtin_names.def').matchAll(/^(?:BUILTIN|BRIDGE|SERVICE)\((\w+)\)/gm)].map(m => m[1]);
+
+const listedNames = [...source('src/artifact/builtin_names.def').matchAll(/^(?:BUILTIN|BRIDGE)\((\w+)\)/gm)].map(m => m[1]);
 
 const made = (p, name) => p.has(name);
 const event = (type, match) => p => p.events(type).some(e => JSON.stringify(e.data).includes(match));
@@ -96,6 +98,7 @@ const builtin = {
   edit: [call('edit', '{"path": "l6.txt", "old_string": "one", "new_string": "x"}'), p => p.text('l6.txt') !== 'one\ntwo\n'],
   task_poll: [call('task_poll', '{"task_id": "TASK"}')], task_await: [call('task_await', '{"task_id": "TASK", "timeout_ms": 1}')],
   task_cancel: [call('task_cancel', '{"task_id": "TASK"}'), p => p.looked.task !== 'running'],
+  notify: [call('notify', '{"title": "x"}')], show_dialog: [call('show_dialog', '{"title": "x"}')], show_file_picker: [call('show_file_picker', '{}')],
   artifact_read: [call('artifact_read', '{"key": "x"}')],
   delegate: [call('delegate', '{"agent": "kid", "task": "t"}'), p => p.events('delegation.started').length > 0],
   delegate_async: [call('delegate_async', '{"agent": "kid", "task": "t"}'), p => p.events('delegation.started').length > 0],
@@ -152,7 +155,7 @@ def reply(messages, tools):
     return json.encode(seen)
 `;
   const put = s => s.replaceAll('URL', url).replaceAll('"TASK"', 'args["me"]');
-  const head = `builtin_tools: all\ncontext: { max_history: 1000 }\nmeta: { enabled: true, max_call_depth: 2 }\nnetwork: { allowed_domains: ["127.0.0.1:${port}"] }\n`
+  const head = `builtin_tools: [${listedNames.join(', ')}]\ncontext: { max_history: 1000 }\nmeta: { enabled: true, max_call_depth: 2 }\nnetwork: { allowed_domains: ["127.0.0.1:${port}"] }\n`
     + `limits: { max_concurrency: 16, max_tool_calls_per_turn: 1000, max_tool_calls: 1000 }`;
   const p = talker(t, {
     ...scripted(script, head), '.harness/agents/kid.md': '---\ndescription: k\n---\nKid.',

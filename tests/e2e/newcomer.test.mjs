@@ -76,6 +76,7 @@ const table = {
   'A tool that the policy hides': { make: edit('harness.md', 'limits:', 'tools_policy: {allow: [list_files]}\nlimits:') },
   'A call that a guard blocks': {},
   'A call that needs confirmation': { make: edit('.harness/tools/write_file.md', 'script:', 'confirm: true\nscript:') },
+  'A dialog without a user': { make: settings('builtin_tools: [show_dialog]') },
   'An unknown run': {},
   'A missing program of tools.json': { make: program() },
   'A program that is not executable': { make: program('#!/bin/sh\n', 0o644) },
