@@ -47,7 +47,7 @@ test('a tool of the project may be called notify, unless builtin_tools lists tha
   assert.match(typo.stderr + typo.stdout, /show_dialog\b/);
 });
 
-// ---- nobody is there ----
+// ---- without a user ----
 
 test('without a terminal, a client and a desktop, the call fails and says so', t => {
   const p = caller(t, LISTED);

@@ -9,6 +9,7 @@ typedef struct Terminal Terminal;
 Terminal *confirm_terminal_open(const Cli *cli);
 void confirm_terminal_close(Terminal *t);          /* NULL is fine */
 Person confirm_terminal_person(Terminal *t);       /* for NULL: no user */
-/* confirm_terminal_say only shows text, which must be safe. The other also reads one line. False: no answer (end of file, Ctrl-C, a deadline). `cancel` may be NULL. */
+/* Shows text, which must be safe to show. */
 void confirm_terminal_say(Terminal *t, Str text);
+/* Shows `text` and reads one line. False: no answer (end of file, Ctrl-C, a deadline). `cancel` may be NULL. */
 bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer);

@@ -74,6 +74,7 @@ Person serve_person(McpRequest *q) {
     *r = (RequestWay){ .way = { .ask = ask, .offered = offered }, .q = q };
     pthread_mutex_init(&r->asking, NULL);
     /* A client without forms cannot confirm anything: no user is present. */
-    return (Person){ .confirm = serve_input_offered(q, INPUT_ELICIT) ? confirm : NULL, .inquire = inquire, .progress = progress, .log = tell, .forms = serve_input_offered(q, INPUT_ELICIT),
+    return (Person){ .confirm = serve_input_offered(q, INPUT_ELICIT) ? confirm : NULL, .inquire = inquire, .progress = progress, .log = tell,
+                     .forms = serve_input_offered(q, INPUT_ELICIT),
                      .away = !q->peer->config.one_link, .apart = true, .source = "elicitation", .ctx = r };
 }

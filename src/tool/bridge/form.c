@@ -62,7 +62,8 @@ static void take_files(const BridgeAsk *ask, Str text, BridgeAnswer *out) {
             add_file(out, line);
             continue;
         }
-        for (ptrdiff_t comma; (comma = str_find_char(line, ',')) >= 0; line = str_sub(line, (size_t)comma + 1, line.n)) add_file(out, str_sub(line, 0, (size_t)comma));
+        for (ptrdiff_t comma; (comma = str_find_char(line, ',')) >= 0; line = str_sub(line, (size_t)comma + 1, line.n))
+            add_file(out, str_sub(line, 0, (size_t)comma));
         add_file(out, line);
     }
 }

@@ -137,7 +137,8 @@ static void offer_files(Asking *a) {
     buf_add(&pattern, a->ask.n_globs > 1 ? STR("}") : a->ask.n_globs ? STR("") : STR("*"));
     BuiltinStart s;
     if (builtin_start_open(a->f, &a->arena, &s, &ignored)) {
-        GlobFilesInput in = { .root = s.root, .start = s.start, .pattern = buf_str(&pattern), .limit = BRIDGE_OFFERED_MAX, .may_see = builtin_may_see, .state = &s };
+        GlobFilesInput in = { .root = s.root, .start = s.start, .pattern = buf_str(&pattern), .limit = BRIDGE_OFFERED_MAX,
+                              .may_see = builtin_may_see, .state = &s };
         if (glob_files(&in, a->f->cancel, &a->arena, &r, &ignored)) {
             Str *names = ARENA_ARRAY(&a->arena, Str, r.n);
             for (size_t i = 0; i < r.n; i++) names[i] = r.files[i].path;
