@@ -170,6 +170,13 @@ test('terminal: the list has numbers, the filter holds, several files can be pic
   assert.equal(last(one).length, 1);
 });
 
+test('Construct: show_file_picker with title and multiple gives the files as a list, in a space too', t => {
+  const p = caller(t, { ...LISTED, 'agent/config.md': '---\nid: helper\nname: Helper\n---\nHelps.\n', 'a.txt': 'a', 'b.txt': 'bb',
+    '.harness/tools/sizes.md': tool('files = meta.call_tool("show_file_picker", {"title": "Select files", "multiple": True})\nreturn [len(fs.read(f)) for f in files]') });
+  const ends = 'empty ends)> ';
+  assert.deepEqual(last(at(p, 'sizes', {}, [['', 'file picker from harness: Select files'], ['', ends], ['a.txt\n', ends], ['b.txt\n', ends], ['\n', '']])), [1, 2]);
+});
+
 // A folder outside the workspace with files of every kind.
 function outside(t) {
   const dir = folder(t);
@@ -248,12 +255,26 @@ def reply(messages, tools):
     return {"tool_calls": [{"name": words[0], "arguments": {"title": words[1]}}]}
 ` }) };
   p.env = { HARNESS_TRUST: p.dir, XDG_STATE_HOME: state };
-  const r = terminal(p, [['', '> '], ['show_dialog Sure\n', 'dialog from '], ['', ASKS], ['1\n', 'result'], ['', '> '], ['show_file_picker Report\n', ASKS], [`${far}/rep\n`, 'picked'],
+  const r = terminal(p, [['', '> '], ['show_dialog Sure\n', 'dialog from harness agent: Sure'], ['', ASKS], ['1\n', 'result'], ['', '> '], ['show_file_picker Report\n', ASKS], [`${far}/rep\n`, 'picked'],
     ['', 'result'], ['', '> '], ['open it\n', 'quarterly'], ['', '> '], ['\x04', '']], ['run']);
   assert.equal(r.status, 0, r.output);
   const id = JSON.parse(run(['-C', p.dir, 'runs', '--json'], { env: p.env }).stdout)[0].id;
   const again = terminal(p, [['', '> '], ['open it\n', 'outside the workspace'], ['', '> '], ['\x04', '']], ['runs', 'resume', id]);
   assert.doesNotMatch(again.output.slice(again.output.lastIndexOf('open it')), /quarterly/);
+});
+
+test('a dialog names the agent that asks, also a sub-agent', t => {
+  const p = caller(t, { 'harness.md': `---\nmodel: {provider: script, name: s, script: m.star}\nbuiltin_tools: ${NAMES}\n---\nMain.\n`,
+    '.harness/agents/reviewer.md': '---\ndescription: reviews\ntools: [show_dialog]\n---\nReview.\n', 'm.star': `
+def reply(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return "done"
+    if "Review" in messages[0]["content"]:
+        return {"tool_calls": [{"name": "show_dialog", "arguments": {"title": "Merge it?"}}]}
+    return {"tool_calls": [{"name": "delegate", "arguments": {"agent": "reviewer", "task": "look"}}]}
+` });
+  const r = terminal(p, [['', 'dialog from agent reviewer: Merge it?'], ['', ASKS], ['1\n', 'done']], ['run', '-p', 'go']);
+  assert.equal(r.status, 0, r.output);
 });
 
 // ---- MCP ----

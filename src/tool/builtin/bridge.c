@@ -30,10 +30,12 @@ static Str safe_text(Asking *a, Str text, bool lines) {
     return out;
 }
 
+/* Who asks. The main agent of a project has no name; the user and an MCP client call tools without an agent. */
 static Str label_of(Asking *a) {
     const ToolCallFrame *f = a->f;
-    Str agent = f->call->agent.n ? f->call->agent : f->run->config.agent;
-    if (!agent.n) return STR("harness");
+    const RunConfig *c = &f->run->config;
+    Str agent = f->call->agent.n ? f->call->agent : c->agent;
+    if (!agent.n) return c->person_itself || c->served ? STR("harness") : STR("harness agent");
     Str safe = safe_text(a, str_sub(agent, 0, 100), false);
     return str_from(arena_fmt(&a->arena, "agent " STR_FMT, STR_ARG(safe)));
 }
