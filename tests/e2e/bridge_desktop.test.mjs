@@ -6,8 +6,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, environment, folder, root, undo } from './harness.mjs';
+import { bin, environment, folder, project, root, undo } from './harness.mjs';
 import { caller, tool } from './calls.mjs';
+import { connect, ways } from './mcp_sdk.mjs';
 
 const NAMES = '[read, notify, show_dialog, show_file_picker]';
 const LISTED = { 'harness.md': `---\nbuiltin_tools: ${NAMES}\nmeta: { enabled: true }\n---\n` };
@@ -123,6 +124,22 @@ test('dunst: a dialog has real buttons; closing is a result; Ctrl-C and the end 
   d.child.kill('SIGKILL');
   assert.match((await orphan.value()).error, /org\.freedesktop\.Notifications left the bus before the answer/);
   assert.match((await calling(t, p, s, 'show_dialog', args).value()).error, /^desktop: .*Notifications/);       // no service at all
+});
+
+test('MCP: a client without elicitation reaches the desktop over stdio, and never over HTTP', async t => {
+  const s = await session(t), v = await service(t, s, { signals: [press('1')] });
+  for (const name of ['SDK 1.x, stdio', 'SDK 2.x, stateless, stdio', 'SDK 1.x, http', 'SDK 2.x, stateless, http']) {
+    const { client } = await connect(t, project(t, LISTED), ways[name], { env: { DBUS_SESSION_BUS_ADDRESS: s.env.DBUS_SESSION_BUS_ADDRESS } });
+    const before = v.out.length, r = await client.callTool({ name: 'show_dialog', arguments: dialog });
+    if (ways[name].http) {
+      assert.match(r.content[0].text, /the client is not at this desktop/, name);
+      assert.equal(v.out.length, before, 'the desktop was not asked');
+    } else assert.deepEqual(r.structuredContent, { button: 'b', closed: false, place: 'desktop' }, name);
+  }
+  // A client that has forms is asked before the desktop is.
+  const { client } = await connect(t, project(t, LISTED), ways['SDK 1.x, stdio'], { env: { DBUS_SESSION_BUS_ADDRESS: s.env.DBUS_SESSION_BUS_ADDRESS },
+    answers: { 'elicitation/create': () => ({ action: 'accept', content: { button: 'a' } }) } });
+  assert.equal((await client.callTool({ name: 'show_dialog', arguments: dialog })).structuredContent.place, 'client');
 });
 
 test('a dialog on the desktop ends with the wall clock of the run', async t => {
