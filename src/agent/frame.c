@@ -85,6 +85,7 @@ void frame_release(Frame *f) {
     history_clear(&f->history);
     VEC_CLEAR(&f->items);
     buf_clear(&f->summary);
+    buf_clear(&f->extra);
     heap_free(f->heap);
     arena_clear(&f->arena);
     free(f);
@@ -219,8 +220,11 @@ static bool add_media(Frame *f, Dict *d, const List *media, Error *err) {
     return dict_put_str(f->heap, d, STR("parts"), value_from_object(parts), err);
 }
 
-bool frame_push_user(Frame *f, Str text, const List *media, Error *err) {
+bool frame_push_user(Frame *f, Str text, Str extra, const List *media, Error *err) {
+    Buf whole = { 0 };
+    if (extra.n) buf_add_fmt(&whole, STR_FMT "\n\n" STR_FMT, STR_ARG(text), STR_ARG(extra)), text = buf_str(&whole);
     Dict *d = message(f, ROLE_USER, text, err);
+    buf_clear(&whole);
     return d && add_media(f, d, media, err) && push(f, d);
 }
 
@@ -239,6 +243,19 @@ bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, 
     if (is_error && !dict_put_str(f->heap, d, STR("is_error"), VALUE_TRUE, err)) return false;
     if (artifact.n && !put_text(f, d, "artifact", artifact, err)) return false;
     return add_media(f, d, media, err) && push(f, d);
+}
+
+bool frame_forget(Frame *f, Str summary, Error *err) {
+    Buf text = { 0 };
+    history_cut(&f->history, 0);
+    f->history.from = f->history.plain = 0;
+    f->starts.n = 0;
+    f->summary_of = 0;
+    buf_reset(&f->summary);
+    if (summary.n) buf_add_fmt(&text, "[summary of the conversation so far] " STR_FMT, STR_ARG(summary));
+    bool ok = text.n == 0 || frame_push(f, ROLE_USER, buf_str(&text), err);
+    buf_clear(&text);
+    return ok;
 }
 
 /* ---- names ---- */

@@ -11,6 +11,8 @@
 typedef struct Frame Frame;
 
 typedef struct FrameVeto { Str tool; uint64_t arguments; int count; } FrameVeto;    /* tool in the frame's arena */
+/* Where an exchange starts: in the history, and in the run's list of changed files. */
+typedef struct FrameStart { uint32_t message; size_t change; } FrameStart;
 typedef struct AgentsModel { Str name; Model *model; ModelDef def; } AgentsModel;
 
 struct Agents {
@@ -71,8 +73,9 @@ struct Frame {
     ItemsTable items;                    /* of its replies, in the arena */
     Arena arena;
     List *attached;                      /* images and PDFs for the next message, in `heap`; NULL: none */
+    Buf extra;                           /* text for the next message: attached files, outputs of the user's commands */
     int64_t turn;                        /* user messages so far */
-    VEC(uint32_t) starts;                /* their indexes in `messages` */
+    VEC(FrameStart) starts;              /* those that are still in the history */
     int64_t iterations, tool_calls;      /* for the current message */
     ModelUsage usage;                    /* of this frame, for the current message; guarded by s->lock */
     VEC(Str) artifacts;
@@ -96,11 +99,14 @@ Frame *frame_stand_in(Session *s, const Call *call, Error *err);   /* for a call
 bool frame_event(Frame *f, EventType type, const Buf *data, Error *err);
 void frame_call(const Frame *f, Call *out);                  /* the part of a Call that identifies the caller */
 bool frame_push(Frame *f, Role role, Str text, Error *err);          /* a message of text */
-bool frame_push_user(Frame *f, Str text, const List *media, Error *err);             /* media: parts; NULL: none */
+/* extra: follows the text; may be empty. media: parts; NULL: none */
+bool frame_push_user(Frame *f, Str text, Str extra, const List *media, Error *err);
 bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err);     /* parts GONE: text and calls are complete */
 /* Keeps the items of an answer for the next requests; `row` is copied. */
 void frame_keep_items(Frame *f, const Items *row);
 bool frame_push_result(Frame *f, Str id, Str text, bool is_error, Str artifact, const List *media, Error *err);
+/* Removes all messages. A summary becomes the first message of what follows; empty: none. */
+bool frame_forget(Frame *f, Str summary, Error *err);
 const AgentDef *frame_find_agent(Session *s, Str name);
 bool frame_spawns(const Frame *f);                           /* catalog.c: by canSpawn, here and above */
 /* `wanted`, with a number appended if it was used before; in s->arena. An id of an earlier process of the run counts as

@@ -326,11 +326,11 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     f->turn = request_int(data, "turn");
     f->iterations = f->tool_calls = 0;
     f->usage = (ModelUsage){ 0 };
-    VEC_PUSH(&f->starts, (uint32_t)f->history.n);
+    VEC_PUSH(&f->starts, ((FrameStart){ (uint32_t)f->history.n, run_change_count(f->s->run) }));
     List *media = NULL;
     Buf text = { 0 };
     buf_add(&text, value_member_text(data, "text"));
-    bool ok = find_media(f, value_member(data, "media"), &text, &media, err) && frame_push_user(f, buf_str(&text), media, err);
+    bool ok = find_media(f, value_member(data, "media"), &text, &media, err) && frame_push_user(f, buf_str(&text), value_member_text(data, "attached"), media, err);
     buf_clear(&text);
     return ok;
 }
@@ -339,9 +339,35 @@ static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
     int64_t n = request_int(data, "messages");
     if (!give_up(f, pending, err)) return false;
     history_cut(&f->history, n < 0 ? f->history.n : (size_t)n < f->history.n ? f->history.n - (size_t)n : 0);
-    while (f->starts.n && VEC_LAST(&f->starts) >= f->history.n) f->starts.n--;
+    while (f->starts.n && VEC_LAST(&f->starts).message >= f->history.n) {
+        if (f->depth == 0) run_change_cut(f->s->run, VEC_LAST(&f->starts).change);
+        f->starts.n--;
+    }
     return true;
 }
+
+/* /clear, and /compact with its summary. Calls that were not finished are gone with the rest. */
+static bool rebuild_forgotten(Frame *f, Str summary, Value *pending, Error *err) {
+    *pending = VALUE_GONE;
+    return frame_forget(f, summary, err);
+}
+
+/* /model. A model that cannot be opened any more is reported; --model goes before it. */
+static void rebuild_model(Frame *f, Str name) {
+    Error why = { 0 };
+    Agents *a = f->s->agents;
+    if (f->depth > 0 || a->config.model.n || agent_model_of(a, name, STR(""), &f->model_def, &f->model, &f->model_def, &why)) return;
+    LOG_WRITE(runtime_log(a->rt), LOG_WARN, "the conversation used model " STR_FMT ", which cannot be opened: %s", STR_ARG(name), why.msg);
+}
+
+/* Files that an earlier process changed, by any agent of the run. */
+static void rebuild_change(Frame *f, const JournalEntry *e) {
+    if (f->depth > 0 || (e->type != EVENT_TOOL_COMPLETED && e->type != EVENT_TOOL_FAILED)) return;
+    Value change = value_member(e->data, "change");
+    if (value_is_dict(change)) run_change_restore(f->s->run, change);
+}
+
+static bool is_true(Value data, const char *key) { return value_same(value_member(data, key), VALUE_TRUE); }
 
 /* Cuts the conversation as before, so that a resumed run sends the same request. */
 static void rebuild_cut(Frame *f, Value data) {
@@ -356,6 +382,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
     *calls = VALUE_GONE;
     for (size_t i = 0; j && i < j->entries.n; i++) {
         const JournalEntry *e = &j->entries.at[i];
+        rebuild_change(f, e);
         if (!str_eq(e->parent, f->id)) continue;
         bool ok = true;
         if (e->type == EVENT_TURN_STARTED) {
@@ -373,6 +400,13 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
         } else if (e->type == EVENT_TURN_UNDONE) {
             *unfinished = false;
             ok = rebuild_undo(f, e->data, calls, err);
+        } else if (e->type == EVENT_CONVERSATION_CLEARED || e->type == EVENT_CONVERSATION_COMPACTED) {
+            *unfinished = false;
+            ok = rebuild_forgotten(f, value_member_text(e->data, "summary"), calls, err);
+        } else if (e->type == EVENT_CONVERSATION_MODEL) {
+            rebuild_model(f, value_member_text(e->data, "model"));
+        } else if (e->type == EVENT_CONVERSATION_PLAN) {
+            run_set_plan(f->s->run, is_true(e->data, "on"));
         }
         if (!ok) return false;
     }

@@ -54,9 +54,12 @@ static bool own_words(Frame *f, Buf *out, Error *err) {
     return ok || error_wrap(err, "prompt of agent \"" STR_FMT "\"", STR_ARG(a->name));
 }
 
+static const char plan_words[] = "Plan mode: tools that could change something are refused until the user ends it. Look at what is needed, then answer with a plan.";
+
 bool frame_prompt(Frame *f, Buf *out, Error *err) {
     const Project *p = runtime_project(f->s->agents->rt);
     if (!own_words(f, out, err)) return false;
+    if (run_planning(f->s->run)) buf_add_fmt(out, "%s%s", out->n ? "\n\n" : "", plan_words);
     if (!f->up && f->s->agents_md.n) {                       /* a sub-agent has its own instructions */
         if (out->n) buf_add(out, STR("\n\n"));
         buf_add(out, buf_str(&f->s->agents_md));

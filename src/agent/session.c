@@ -188,6 +188,11 @@ bool session_close(Session *s, Error *err) {
     return ok;
 }
 
+bool session_pause(Session *s, Error *err) {
+    s->started = false;
+    return session_close(s, err);
+}
+
 /* ---- inspection ---- */
 
 Run *session_run(Session *s) { return s->run; }
@@ -200,31 +205,6 @@ ModelUsage session_usage(Session *s) {
     ModelUsage u = s->usage;
     pthread_mutex_unlock(&s->lock);
     return u;
-}
-
-bool session_model(Session *s, Str name, Error *err) {
-    Model *m;
-    ModelDef def;
-    if (!str_eq(name, session_model_name(s)) && !agent_model_known(s->agents, name, err)) return false;
-    if (!agent_model_of(s->agents, name, STR(""), &s->top->model_def, &m, &def, err)) return false;
-    s->top->model = m;
-    s->top->model_def = def;
-    return true;
-}
-
-bool session_undo(Session *s, Error *err) {
-    Frame *f = s->top;
-    /* Not the last user message: some of those were added by harness or a hook. */
-    if (f->starts.n == 0) return error_set(err, ERR_VALIDATION, "nothing to undo");
-    uint32_t from = VEC_LAST(&f->starts);
-    Buf data = { 0 };
-    event_data_start(&data);
-    event_data_int(&data, "messages", (int64_t)f->history.n - from);
-    event_data_end(&data);
-    bool ok = frame_event(f, EVENT_TURN_UNDONE, &data, err);
-    buf_clear(&data);
-    if (ok) history_cut(&f->history, from), f->starts.n--;
-    return ok;
 }
 
 void session_reply_clear(SessionReply *r) {

@@ -72,11 +72,29 @@ Run *session_run(Session *s);
 size_t session_message_count(const Session *s);          /* all messages of the agent, including those removed from the
                                                           * context */
 Value session_message(const Session *s, size_t i);       /* valid as long as the session */
-bool session_undo(Session *s, Error *err);               /* removes the last exchange; false when there is none */
-bool session_model(Session *s, Str name, Error *err);    /* switches to another model */
+bool session_model(Session *s, Str name, Error *err);    /* switches to another model, with an event */
 Str session_model_name(const Session *s);                /* empty: none (look) */
 ModelUsage session_usage(Session *s);              /* of the whole run, including sub-agents */
 void session_reply_clear(SessionReply *r);
+
+/* ---- what the user changes about a conversation (session_edit.c); each writes an event first ---- */
+
+/* Files that the last exchange has changed, for session_undo: the first change in run_revert_list. False: there is no exchange. */
+bool session_last_changes(const Session *s, size_t *from, Error *err);
+/* Removes the last exchange; false when there is none. `files`: what became of the files it changed, a JSON list for the event; may be empty. */
+bool session_undo(Session *s, Str files, Error *err);
+bool session_clear(Session *s, size_t *messages, Error *err);    /* removes all messages; the run's record keeps them */
+/* Replaces all messages by a summary that the model writes. Sizes are estimated tokens. */
+typedef struct SessionCompact { size_t messages; int64_t before, after; } SessionCompact;
+bool session_compact(Session *s, Cancel *cancel, SessionCompact *out, Error *err);
+bool session_plan(Session *s, bool on, Error *err);              /* plan mode: see run_set_plan */
+/* A call that the user makes, through the whole pipeline. args: JSON. */
+bool session_call(Session *s, Str tool, Str args, Cancel *cancel, Result *out, Error *err);
+/* Sends text, or a result's images and PDFs, with the next message. */
+void session_add_text(Session *s, Str text);
+bool session_add_media(Session *s, const Result *r, Error *err);
+/* session_close without the hooks of session.end: the run continues in this process. */
+bool session_pause(Session *s, Error *err);
 
 /* The tools of the next request, as sent to the model: [{name, description, parameters}], in `heap`. */
 bool session_tools(Session *s, Heap *heap, List **out, Error *err);

@@ -1,7 +1,7 @@
 #include "agent/summary.h"
 #include "model/request.h"
 
-enum { MESSAGE_MAX = 2000, TEXT_MAX = 200000, SUMMARY_TOKENS = 600 };
+enum { MESSAGE_MAX = 2000, MESSAGE_MIN = 200, TEXT_MAX = 200000, SUMMARY_TOKENS = 600, COMPACT_TOKENS = 1500 };
 
 /* *model empty: the agent's own. */
 static bool wanted(const Frame *f, Str *model) {
@@ -10,19 +10,19 @@ static bool wanted(const Frame *f, Str *model) {
     return model->n > 0 || (value_is_bool(v) && value_bool(v));
 }
 
-static void add_message(Buf *out, Value message) {
+static void add_message(Buf *out, Value message, size_t most) {
     buf_add_fmt(out, STR_FMT ": " STR_FMT "\n", STR_ARG(value_member_text(message, "role")),
-        STR_ARG(str_sub(value_member_text(message, "content"), 0, MESSAGE_MAX)));
+        STR_ARG(str_sub(value_member_text(message, "content"), 0, most)));
     const List *calls = request_list(message, "tool_calls");
     for (uint32_t k = 0; calls && k < calls->n; k++)
         buf_add_fmt(out, "  calls " STR_FMT " " STR_FMT "\n", STR_ARG(value_member_text(calls->at[k], "name")),
-                    STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, MESSAGE_MAX)));
+                    STR_ARG(str_sub(value_member_text(calls->at[k], "arguments"), 0, most)));
 }
 
 /* The removed messages, as text. */
 static void gather(const Frame *f, const ContextReport *report, Buf *out) {
     for (uint32_t i = 0; i < report->from && out->n <= TEXT_MAX; i++)
-        if (context_left(report, i)) add_message(out, f->history.at[i].value);
+        if (context_left(report, i)) add_message(out, f->history.at[i].value, MESSAGE_MAX);
 }
 
 static Value text_message(Heap *h, Role role, Str text, Error *err) {
@@ -32,12 +32,12 @@ static Value text_message(Heap *h, Role role, Str text, Error *err) {
 }
 
 /* A separate request, outside of the conversation. */
-static bool ask(Frame *f, Str model_name, Str text, Cancel *cancel, Buf *out, Error *err) {
-    Completion c = { .heap = heap_new((size_t)64 << 20), .quiet = true, .max_tokens = SUMMARY_TOKENS };
+static bool ask(Frame *f, Str model_name, Str text, int64_t tokens, Cancel *cancel, Buf *out, Error *err) {
+    Completion c = { .heap = heap_new((size_t)64 << 20), .quiet = true, .max_tokens = tokens };
     Model *model = f->model;
     ModelDef def = f->model_def;
     Buf prompt = { 0 };
-    buf_add(&prompt, STR("Summarise this part of a conversation in at most 300 words. Keep facts, names, numbers, decisions and what is still to do.\n\n"));
+    buf_add_fmt(&prompt, "Summarise this part of a conversation in at most %d words. Keep facts, names, numbers, decisions and what is still to do.\n\n", (int)(tokens / 2));
     buf_add(&prompt, text);
     List *messages = list_new(c.heap, 1, err), *none = list_new(c.heap, 0, err);
     Value message = text_message(c.heap, ROLE_USER, buf_str(&prompt), err);
@@ -59,7 +59,7 @@ static void renew(Frame *f, Str model, const ContextReport *report, Cancel *canc
     Error why = { 0 };
     Buf text = { 0 }, words = { 0 };
     gather(f, report, &text);
-    if (ask(f, model, buf_str(&text), cancel, &words, &why)) {
+    if (ask(f, model, buf_str(&text), SUMMARY_TOKENS, cancel, &words, &why)) {
         buf_reset(&f->summary);
         buf_add(&f->summary, buf_str(&words));
         f->summary_of = report->dropped;
@@ -82,4 +82,19 @@ bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fittin
     buf_clear(&words);
     while (at < fitting->n && request_role(fitting->at[at]) != ROLE_USER) at++;
     return !value_is_gone(message) && list_insert(heap, fitting, at < fitting->n ? at + 1 : at, message, err);
+}
+
+/* The newest messages matter most: when the text would be too long, each is cut more, and then the oldest are left out. */
+bool summary_of_all(Frame *f, Cancel *cancel, Buf *out, Error *err) {
+    Str model;
+    Buf text = { 0 };
+    size_t n = f->history.n, most = n ? TEXT_MAX / n : TEXT_MAX, first = 0;
+    if (most > MESSAGE_MAX) most = MESSAGE_MAX;
+    if (most < MESSAGE_MIN) most = MESSAGE_MIN, first = n - TEXT_MAX / MESSAGE_MIN;
+    (void)wanted(f, &model);
+    for (size_t i = first; i < n; i++) add_message(&text, f->history.at[i].value, most);
+    bool ok = ask(f, model, buf_str(&text), COMPACT_TOKENS, cancel, out, err)
+           && (str_trim(buf_str(out)).n || error_set(err, ERR_PROVIDER, "the model's summary is empty"));
+    buf_clear(&text);
+    return ok;
 }

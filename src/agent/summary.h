@@ -8,5 +8,7 @@
 
 enum { SUMMARY_STEP = 8 };
 
+/* A summary of all messages, for /compact. */
+bool summary_of_all(Frame *f, Cancel *cancel, Buf *out, Error *err);
 /* `fitting` has the kept messages, as in `report`; adds the summary of the others to it. */
 bool summary_add(Frame *f, Heap *heap, const ContextReport *report, List *fitting, Cancel *cancel, Error *err);

@@ -31,10 +31,16 @@ static bool ask_start(Frame *f, Heap *h, Str *text, Cancel *cancel, SessionReply
         }
     }
     if (!frame_hooked(f, HOOK_TURN_START)) return true;
-    if (!payload_of(f, h, text, &payload, err)) return false;
+    Buf whole = { 0 };                                       /* hooks see all of the message, with what is attached */
+    buf_add(&whole, *text);
+    if (f->extra.n) buf_add_fmt(&whole, "\n\n" STR_FMT, STR_ARG(buf_str(&f->extra)));
+    Str all = buf_str(&whole);
+    bool ok = payload_of(f, h, &all, &payload, err);
+    buf_clear(&whole);
+    if (!ok) return false;
     frame_ask(f, HOOK_TURN_START, h, payload, cancel, &o);
     if (o.decision != HOOK_ALLOW) return blocked(out, "turn.start", o.reason), true;
-    if (o.modified) *text = value_member_text(o.payload, "text");
+    if (o.modified) *text = value_member_text(o.payload, "text"), buf_reset(&f->extra);
     return true;
 }
 
@@ -43,6 +49,7 @@ static bool tell_start(Frame *f, Str text, Error *err) {
     event_data_start(&data);
     event_data_int(&data, "turn", ++f->turn);
     event_data_str(&data, "text", text);
+    if (f->extra.n) event_data_str(&data, "attached", buf_str(&f->extra));
     if (f->attached) {
         Buf list = { 0 };
         parts_write_media(&list, f->attached);
@@ -107,12 +114,13 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     if (f->depth == 0) run_turn_model(f->s->run, f->model_def.name);
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
-        VEC_PUSH(&f->starts, (uint32_t)f->history.n);
-        ok = tell_start(f, text, err) && frame_push_user(f, text, f->attached, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+        VEC_PUSH(&f->starts, ((FrameStart){ (uint32_t)f->history.n, run_change_count(f->s->run) }));
+        ok = tell_start(f, text, err) && frame_push_user(f, text, buf_str(&f->extra), f->attached, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
     } else if (ok) {
         tell_error(f, out);                                    /* a hook prevented it from starting */
     }
     f->attached = NULL;
+    buf_reset(&f->extra);
     heap_free(h);
     return ok;
 }

@@ -95,6 +95,14 @@ static void say_default(Opening *o) {
     cli_say(o->cli, SAY_HINT, STR("no project here: a default agent that may read, glob, grep and listdir, and asks before bash, write and edit (harness init writes a project)"));
 }
 
+/* Questions about trust and about changed files go to the terminal. */
+static void ask_there(const Opening *o, RuntimeConfig *config) {
+    if (!o->terminal) return;
+    config->ask_trust = trust_prompt_ask;
+    config->ask_changed = trust_prompt_changed;
+    config->ask_trust_ctx = o->terminal;
+}
+
 static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool reading, const char *fallback) {
     RuntimeConfig config;
     int status = opening_config(o, cli, &config);
@@ -104,12 +112,9 @@ static int open_runtime(Opening *o, Cli *cli, const char *const *writable, bool 
     config.writable = writable;
     config.reading = reading;
     config.fallback = fallback;
+    config.user_reads = fallback != NULL;
     o->terminal = confirm_terminal_open(cli);
-    if (o->terminal) {
-        config.ask_trust = trust_prompt_ask;
-        config.ask_changed = trust_prompt_changed;
-        config.ask_trust_ctx = o->terminal;
-    }
+    ask_there(o, &config);
     if (!runtime_open(&config, &o->rt, &problems, &err)) {
         o->rt = NULL;
         status = CLI_FAILED;
@@ -133,6 +138,32 @@ int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
     int status = open_runtime(o, cli, writable, false, default_agent);
     if (status < 0) say_default(o);
     return status;
+}
+
+bool opening_reload(Opening *o, Opening *fresh, Problems *problems, Error *err) {
+    RuntimeConfig config;
+    if (opening_config(fresh, o->cli, &config) >= 0) return error_set(err, ERR_CONFIG, "the flags of this command cannot be used again");
+    bool tools = args_value(&o->cli->args, "--tools") != NULL;
+    fresh->terminal = o->terminal;
+    config.fallback = tools ? NULL : default_agent;
+    config.user_reads = !tools;
+    config.share = o->rt;
+    ask_there(fresh, &config);
+    if (!runtime_open(&config, &fresh->rt, problems, err)) return fresh->rt = NULL, false;
+    cli_know(o->cli, runtime_project(fresh->rt));
+    return open_servers(fresh, err);
+}
+
+/* Closes the one that is not used any more. What both share stays with the other. */
+void opening_settle(Opening *o, Opening *fresh, bool use_fresh) {
+    Opening *old = use_fresh ? o : fresh, *kept = use_fresh ? fresh : o;
+    kept->events = o->events;
+    kept->terminal = o->terminal;
+    old->events = -1;
+    old->terminal = NULL;
+    opening_close(old);
+    *o = *kept;
+    *fresh = (Opening){ .events = -1 };
 }
 
 void opening_say_pinned(Opening *o) {
@@ -159,11 +190,11 @@ int opening_open_reading(Opening *o, Cli *cli) {
 
 void opening_run_config(Opening *o, RunConfig *out) {
     out->person = confirm_terminal_person(o->terminal);
-    if (o->events < 0) return;
-    o->sink = event_sink_lines(o->events, true);
+    int fd = o->events < 0 ? -1 : fcntl(o->events, F_DUPFD_CLOEXEC, 3);      /* another run of this process needs it too */
+    if (fd < 0) return;
+    o->sink = event_sink_lines(fd, true);
     out->sinks = &o->sink;
     out->n_sinks = 1;
-    o->events = -1;
 }
 
 int opening_show_servers(Opening *o, Cli *cli, Project *p) {

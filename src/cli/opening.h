@@ -10,8 +10,8 @@ typedef struct Opening {
     Cli *cli;
     VEC(Str) approve, domains;
     Terminal *terminal;
-    int events;                          /* descriptor of --events until a run owns it; -1: none */
-    EventSink sink;                      /* of it */
+    int events;                          /* descriptor of --events; -1: none */
+    EventSink sink;                      /* of a copy of it, for the next run */
     Runtime *rt;
     McpRemotes *servers;                 /* of the project; opening starts none */
 } Opening;
@@ -32,6 +32,10 @@ bool opening_events(void *ctx, const Project *p, Error *err);
 int opening_open(Opening *o, Cli *cli, const char *const *writable);
 /* The same. A folder without a project has the default agent, which reads freely and asks before anything else; a line on standard error says so. */
 int opening_open_agent(Opening *o, Cli *cli, const char *const *writable);
+/* Loads the project of opening_open_agent again into `fresh`, beside `o`. False: it is invalid (`problems`, err->kind is ERR_NONE) or something else
+ * failed (*err). opening_settle must follow in any case: it closes one of the two, and `o` is the other. */
+bool opening_reload(Opening *o, Opening *fresh, Problems *problems, Error *err);
+void opening_settle(Opening *o, Opening *fresh, bool use_fresh);
 /* For commands that only show: needs no trust, and nothing of the project is started, connected to or expanded. Otherwise like
  * opening_open. With --live it is opening_open, and the servers are asked for their tools. */
 int opening_open_reading(Opening *o, Cli *cli);

@@ -282,6 +282,13 @@ bool safety_check(const Project *p, Problems *problems) {
 /* ---- queries ---- */
 
 bool safety_mutating(const Safety *s) { return !s->read_only; }
+
+bool safety_only_reads(const ToolDef *def, const Safety *s) {
+    Safety found;
+    if (!s->read_only || def->kind == TOOL_MCP || is_native(def)) return s->read_only;
+    safety_detect(def, &found);
+    return found.read_only;
+}
 bool safety_repeatable(const Safety *s) { return s->idempotent; }
 
 bool safety_has(const Safety *s, Str property) {

@@ -35,6 +35,9 @@ bool safety_check(const Project *p, Problems *problems);
  * Unknown names: false. */
 bool safety_has(const Safety *s, Str property);
 bool safety_mutating(const Safety *s);
+/* True if calls of the tool change nothing, by what was detected and not only declared. The declaration alone counts for the tools of an MCP server
+ * with `trust: annotations` and for native tools, whose code cannot be analysed. */
+bool safety_only_reads(const ToolDef *def, const Safety *s);
 /* True if a call that failed or whose outcome is unknown may be repeated. Retries, resumed runs and MCP calls to a
  * restarted server all use this function. False for a tool that is declared or detected as destructive, spending money
  * or mutating, and for one that declares `idempotency: none` or `idempotent: false`, unless it also declares

@@ -117,6 +117,7 @@ static void run_free(Run *r) {
     approval_list_free(r->approvals);
     store_close(r->memory);
     VEC_CLEAR(&r->reads);
+    VEC_CLEAR(&r->changes);
     VEC_CLEAR(&r->grants);
     VEC_CLEAR(&r->failures);
     cancel_free(r->cancel);
@@ -229,6 +230,8 @@ Store *run_store(const Run *r) { return r->store; }
 void *run_user(Run *r) { return r->config.user; }
 EventStream *run_events(Run *r) { return r->events; }
 Cancel *run_cancel(Run *r) { return r->cancel; }
+void run_set_plan(Run *r, bool on) { atomic_store(&r->plan, on); }
+bool run_planning(const Run *r) { return atomic_load(&r->plan); }
 Hooks *run_hooks(Run *r) {
     Hooks *own = atomic_load_explicit(&r->own_hooks, memory_order_acquire);
     return own ? own : r->rt->hooks;

@@ -421,6 +421,7 @@ Store *runtime_store(Runtime *rt, Error *err) {
 void *runtime_user(Runtime *rt) { return rt->user; }
 Workers *runtime_workers(Runtime *rt) { return rt->workers; }
 Client *runtime_client(Runtime *rt) { return rt->client; }
+const Jail *runtime_jail(const Runtime *rt) { return rt->jail; }
 const Log *runtime_log(const Runtime *rt) { return rt->config.log; }
 Sandbox *runtime_sandbox(Runtime *rt) { return rt->sandbox; }
 const Rules *runtime_net(const Runtime *rt) { return rt->net; }

@@ -81,6 +81,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     MarkAsk *ask_changed;                /* asks about files that changed while a call could write them; NULL: restore
                                           * them */
     void *ask_trust_ctx;                 /* for both */
+    bool user_reads;                     /* a conversation: the user can attach files with the tool read, even if the project does not enable it for
+                                          * its agents (Call.by_user) */
     Runtime *share;                      /* a reload of the same project: shares the launcher, store and connections of
                                           * this one, and either may be closed first; the process's write access is
                                           * already set. May be NULL */
@@ -112,6 +114,7 @@ void runtime_extend(Runtime *rt, const HostCalls *calls, void *user);
 void *runtime_user(Runtime *rt);
 Workers *runtime_workers(Runtime *rt);
 Client *runtime_client(Runtime *rt);
+const struct Jail *runtime_jail(const Runtime *rt);           /* the files that tools may read and write */
 const Log *runtime_log(const Runtime *rt);   /* NULL: none */
 Sandbox *runtime_sandbox(Runtime *rt);
 const Rules *runtime_net(const Runtime *rt);
@@ -231,6 +234,39 @@ void run_add_replies(Run *r, int64_t replies);               /* replies of the m
 int64_t run_replies(const Run *r);
 int64_t run_calls(const Run *r);                             /* all calls that passed the limits, including those of
                                                               * scripts and sub-agents */
+
+/* Plan mode: the pipeline refuses every call that may change something, of the agent, its sub-agents and scripts. */
+void run_set_plan(Run *r, bool on);
+bool run_planning(const Run *r);
+
+/* What write and edit did to files in this run, oldest first, for /undo (run_changes.c). Thread-safe. */
+enum { CHANGE_HASH = 32 };
+typedef struct RunChange {
+    Str file;                            /* absolute path */
+    Str before;                          /* key of the artifact with the old content; empty: there was no file, or `kept` is false */
+    uint8_t old_hash[CHANGE_HASH], new_hash[CHANGE_HASH];    /* SHA-256 of the content; old_hash is zero if there was no file */
+    bool created;                        /* there was no file */
+    bool kept;                           /* it can be put back */
+} RunChange;
+void run_change_put(Run *r, const RunChange *c);             /* copies */
+void run_change_restore(Run *r, Value change);               /* the `change` of an event of an earlier process */
+size_t run_change_count(Run *r);
+void run_change_cut(Run *r, size_t n);                       /* keeps the first n */
+
+/* A file that was changed, and whether it can be put back to what it held before the first of the changes. */
+typedef enum {
+    REVERT_READY,
+    REVERT_DONE,                         /* it already holds that */
+    REVERT_CHANGED,                      /* something else has changed it, between the changes or since */
+    REVERT_NOT_KEPT,                     /* the old content was not kept: too large, a secret, a sensitive name */
+    REVERT_REFUSED,                      /* calls may not write it now; `why` says the reason */
+} RevertState;
+typedef struct RunRevert { Str file, name; /* name: as shown */ Str before; uint8_t old_hash[CHANGE_HASH], new_hash[CHANGE_HASH]; bool created; RevertState state; char why[200]; } RunRevert;
+const char *run_revert_name(RevertState s);                  /* "ready", "already put back" … */
+/* The files changed since change number `from`, each once. In `arena`. */
+size_t run_revert_list(Run *r, size_t from, Arena *arena, RunRevert **out);
+/* Puts one back, or removes it if it was created. Judges it again first: ERR_POLICY if it is not ready any more. */
+bool run_revert(Run *r, const RunRevert *f, Error *err);
 
 /* Large results: in the store, or in memory without one. A run can read only its own. */
 bool run_artifact_put(Run *r, Str tool, Str mime, Str bytes, Buf *key, Error *err);

@@ -106,6 +106,7 @@ struct Run {
     _Atomic double spend;
     atomic_int turn;
     Hooks *_Atomic own_hooks;            /* set once it has registered a hook; else NULL: the project's */
+    atomic_bool plan;                    /* see run_set_plan */
     atomic_bool has_artifacts;
     atomic_bool failed;                  /* some call has failed: see repeat.c */
 
@@ -120,6 +121,8 @@ struct Run {
     size_t memory_bytes;                 /* their size */
     VEC(RunRead) reads;
     BridgeRate bridge_rate;
+    VEC(RunChange) changes;              /* strings in `arena` */
+    size_t undo_bytes;                   /* of the old contents kept by this process */
     VEC(RunGrant) grants;
     VEC(RunMessage) messages;            /* messages from other processes that were not delivered yet */
     int64_t messages_said;               /* number of the last delivered message */
@@ -147,6 +150,9 @@ void runtime_guard_end(Runtime *rt);
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over the state of `before` */
+
+/* run_changes.c: keeps the old content of a file that a call has changed. False: it cannot be kept. */
+bool run_change_keep(Run *r, Str tool, Str bytes, Buf *key);
 
 /* resolve.c: true if its condition is met in this turn */
 

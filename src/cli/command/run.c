@@ -83,8 +83,12 @@ static bool positive(const char *flag, const char *text, int64_t *out, Error *er
 
 /* ---- one answer ---- */
 
-static Talk talk_of(const Running *r) {
-    return (Talk){ .cli = r->cli, .session = r->session, .show = r->show, .kept = !args_has(&r->cli->args, "--ephemeral") };
+static bool switch_run(void *running, Str id, Session **session, Error *err);
+static bool reload(void *running, Session **session, Problems *problems, Error *err);
+
+static Talk talk_of(Running *r) {
+    return (Talk){ .cli = r->cli, .session = r->session, .show = r->show, .kept = !args_has(&r->cli->args, "--ephemeral"), .terminal = r->open.terminal,
+                   .resume = switch_run, .reload = reload, .owner = r };
 }
 
 static int one_job(Running *r, Str text) {
@@ -120,30 +124,98 @@ static int conversation(Running *r) {
 
 /* ---- opening ---- */
 
+/* The configurations of a session, from the flags. */
+typedef struct Wanted { AgentsConfig agents; SessionConfig session; RunConfig run; } Wanted;
+
+static bool want_session(Running *r, Str id, Wanted *out, Error *err) {
+    const Args *a = &r->cli->args;
+    out->agents = (AgentsConfig){ .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")),
+        .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
+    out->session = (SessionConfig){ .agent = args_value(a, "--agent") ? str_from(args_value(a, "--agent")) : buf_str(&r->agent), .watch = show_watch(r->show) };
+    out->run = (RunConfig){ .id = id, .conversation = !r->job };
+    if (!positive("--max-turns", args_value(a, "--max-turns"), &out->session.max_turns, err)) return false;
+    if (args_value(a, "--only")) {
+        r->only.n = 0;
+        split_names(r, args_value(a, "--only"));
+        if (r->only.n == 0) return error_set(err, ERR_VALIDATION, "--only: no tool is named (omit it to offer all tools)");
+        out->run.only = r->only.at;
+        out->run.n_only = r->only.n;
+    }
+    return true;
+}
+
+static void want_person(Running *r, Wanted *p) {
+    opening_run_config(&r->open, &p->run);
+    p->run.person = show_person(r->show, p->run.person);
+}
+
 static int open_session(Running *r, Str id, bool resume) {
     Cli *cli = r->cli;
-    const Args *a = &cli->args;
     Error err = { 0 };
-    AgentsConfig ac = { .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")),
-        .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
-    SessionConfig sc = { .agent = args_value(a, "--agent") ? str_from(args_value(a, "--agent")) : buf_str(&r->agent), .watch = show_watch(r->show) };
-    RunConfig rc = { .id = id, .conversation = !r->job };
-    if (!positive("--max-turns", args_value(a, "--max-turns"), &sc.max_turns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
-    if (args_value(a, "--only")) {
-        split_names(r, args_value(a, "--only"));
-        if (r->only.n == 0) {
-            error_set(&err, ERR_VALIDATION, "--only: no tool is named (omit it to offer all tools)");
-            return cli_fail(cli, CLI_WRONG_USE, &err);
-        }
-        rc.only = r->only.at;
-        rc.n_only = r->only.n;
-    }
+    Wanted p;
+    if (!want_session(r, id, &p, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     mcp_remotes_list(r->open.servers, NULL);
-    opening_run_config(&r->open, &rc);
-    rc.person = show_person(r->show, rc.person);
-    if (!agent_set_new(r->open.rt, &ac, &r->agents, &err) || !session_open(r->agents, &sc, &rc, resume, &r->session, &err) || !attach_files(r, &err))
-        return cli_fail(cli, CLI_FAILED, &err);
+    want_person(r, &p);
+    if (!agent_set_new(r->open.rt, &p.agents, &r->agents, &err) || !session_open(r->agents, &p.session, &p.run, resume, &r->session, &err)
+        || !attach_files(r, &err)) return cli_fail(cli, CLI_FAILED, &err);
     return -1;
+}
+
+static void tell_stopped(void *ctx, Str id, Str tool);
+
+/* ---- /resume and /reload ---- */
+
+/* The other run is opened first: on failure this one continues. */
+static bool switch_run(void *running, Str id, Session **session, Error *err) {
+    Running *r = running;
+    Session *other, *old = r->session;
+    Wanted p;
+    if (!want_session(r, id, &p, err)) return false;
+    want_person(r, &p);
+    if (!session_open(r->agents, &p.session, &p.run, true, &other, err)) return false;
+    task_stop_all(session_run(old), tell_stopped, r);
+    r->session = *session = other;
+    Error why = { 0 };
+    if (!session_close(old, &why)) cli_fail(r->cli, CLI_FAILED, &why);
+    return true;
+}
+
+/* Continues the run `id`, which was paused, with the agents of one project or the other. */
+static bool continue_run(Running *r, Str id, Agents *agents, Error *err) {
+    Wanted p;
+    if (!want_session(r, id, &p, err)) return false;
+    want_person(r, &p);
+    return session_open(agents, &p.session, &p.run, true, &r->session, err);
+}
+
+/* The project is loaded, checked and trusted before the run leaves the old one. */
+static bool reload(void *running, Session **session, Problems *problems, Error *err) {
+    Running *r = running;
+    Opening fresh = { .events = -1 };
+    Agents *agents = NULL;
+    Wanted p;
+    char *id = str_dup(run_id(session_run(r->session)));
+    bool ok = opening_reload(&r->open, &fresh, problems, err) && want_session(r, str_from(id), &p, err);
+    if (ok) mcp_remotes_list(fresh.servers, NULL);
+    ok = ok && agent_set_new(fresh.rt, &p.agents, &agents, err);
+    if (ok) {
+        task_stop_all(session_run(r->session), tell_stopped, r);
+        Error why = { 0 };
+        if (!session_pause(r->session, &why)) cli_fail(r->cli, CLI_FAILED, &why);
+        r->session = NULL;
+        ok = continue_run(r, str_from(id), agents, err);
+        if (!ok && !continue_run(r, str_from(id), r->agents, &why)) cli_fail(r->cli, CLI_FAILED, &why);
+        *session = r->session;
+    }
+    if (ok) {
+        agent_set_free(r->agents);
+        r->agents = agents;
+    } else {
+        agent_set_free(agents);
+    }
+    opening_settle(&r->open, &fresh, ok);
+    free(id);
+    return ok;
 }
 
 static void tell_stopped(void *ctx, Str id, Str tool) {

@@ -1,10 +1,9 @@
-#include "cli/terminal/talk.h"
+#include "cli/terminal/talk_private.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "cli/terminal/interrupt.h"
 #include "value/json.h"
 
 /* ---- one answer ---- */
@@ -70,6 +69,19 @@ bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err) {
     return ok;
 }
 
+void talk_busy(const Talk *t, Busy *b, Str what) {
+    b->cancel = cancel_new(run_cancel(session_run(t->session)), 0);
+    b->interrupt = interrupt_start(b->cancel);
+    interrupt_runtime(b->interrupt, run_runtime(session_run(t->session)));
+    show_begin(t->show, what);
+}
+
+void talk_ready(const Talk *t, Busy *b) {
+    show_end(t->show);
+    interrupt_stop(b->interrupt);
+    cancel_free(b->cancel);
+}
+
 /* ---- Ctrl-C at the prompt ---- */
 
 static void on_interrupt(int signal) { (void)signal; }   /* only ends the reading of a line */
@@ -96,9 +108,9 @@ static char *history_file(const Talk *t) {
 }
 
 /* One message; a line that ends in a backslash continues in the next. */
-static LineRead read_message(LineEdit *edit, Buf *out) {
+static LineRead read_message(LineEdit *edit, bool plan, Buf *out) {
     buf_reset(out);
-    for (const char *prompt = "> ";; prompt = "… ") {
+    for (const char *prompt = plan ? "plan> " : "> ";; prompt = "… ") {
         LineRead got = lineedit_read(edit, prompt, out);
         if (got != LINE_READY) return got == LINE_END && out->n ? LINE_READY : got;
         while (out->n && (out->at[out->n - 1] == '\n' || out->at[out->n - 1] == '\r')) out->n--;
@@ -126,7 +138,7 @@ static void part(const Talk *t, bool said) {
     buf_clear(&line);
 }
 
-typedef struct Talking { const Talk *t; LineEdit *edit; bool person, said, leave, failed; int interrupts; } Talking;
+typedef struct Talking { Talk *t; LineEdit *edit; bool person, said, leave, failed; int interrupts; } Talking;
 
 static int say(Talking *k, Str text) {
     RunStatus status = RUN_FAILED;
@@ -138,22 +150,40 @@ static int say(Talking *k, Str text) {
     return CLI_OK;
 }
 
-static int take_line(Talking *k, Str line) {
+/* A message that the user has typed: with the files that it names. */
+static int say_typed(Talking *k, Str text) {
+    Error err = { 0 };
+    if (k->person && !talk_attach(k->t, text, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
+    return say(k, text);
+}
+
+static int take_command(Talking *k, Str line) {
     Buf text = { 0 };
     int status = CLI_OK;
-    if (k->person && line.n && line.at[0] == '/') {
-        if (talk_command(k->t, str_trim(line), &text, &k->leave)) line = buf_str(&text);
-    }
-    if (str_trim(line).n) status = say(k, str_trim(line));
+    talk_command(k->t, line, &text, &k->leave);
+    if (!k->t->session) return buf_clear(&text), CLI_FAILED;             /* /reload lost it, and has said why */
+    if (session_unfinished(k->t->session)) status = say(k, STR(""));     /* /resume: the answer that the run still owes */
+    if (status == CLI_OK && str_trim(buf_str(&text)).n) status = say(k, str_trim(buf_str(&text)));
     buf_clear(&text);
     return status;
+}
+
+static int take_line(Talking *k, Str line) {
+    Error err = { 0 };
+    Str text = str_trim(line);
+    if (text.n == 0) return CLI_OK;
+    if (!k->person) return say(k, text);
+    if (line.at[0] == '/') return take_command(k, text);
+    if (str_eq(text, STR("exit"))) return k->leave = true, CLI_OK;
+    if (line.at[0] == '!') return talk_shell(k->t, str_trim(str_sub(text, 1, text.n)), &err) ? CLI_OK : cli_fail(k->t->cli, CLI_FAILED, &err);
+    return say_typed(k, text);
 }
 
 static int converse(Talking *k) {
     Buf line = { 0 };
     int status = CLI_OK;
     while (status == CLI_OK && !k->leave) {
-        LineRead got = read_message(k->edit, &line);
+        LineRead got = read_message(k->edit, run_planning(session_run(k->t->session)), &line);
         if (got == LINE_END) break;
         if (got == LINE_INTERRUPTED) {
             (void)!write(STDERR_FILENO, "\n", 1);
@@ -169,16 +199,16 @@ static int converse(Talking *k) {
     return status;
 }
 
-int talk(const Talk *t) {
+int talk(Talk *t) {
     char *history = history_file(t);
-    Talking k = { .t = t, .edit = lineedit_new(&(LineEditConfig){ history, talk_complete, (void *)(uintptr_t)t, true }) };
+    Talking k = { .t = t, .edit = lineedit_new(&(LineEditConfig){ history, talk_complete, t, true }) };
     struct sigaction before = { 0 };
     k.person = lineedit_terminal(k.edit);
     if (k.person) catch_interrupts(&before), greet(t);
     int status = converse(&k);
     if (k.person) {
         if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &before, NULL);
-        part(t, k.said);
+        if (t->session) part(t, k.said);
     }
     lineedit_free(k.edit);
     free(history);

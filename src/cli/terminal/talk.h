@@ -1,24 +1,27 @@
 /* A conversation in the terminal. */
 #pragma once
+#include "artifact/problem.h"
+#include "cli/terminal/confirm_terminal.h"
 #include "cli/terminal/lineedit.h"
 #include "cli/terminal/show.h"
 
 typedef struct Talk {
     Cli *cli;
-    Session *session;
+    Session *session;                    /* /resume and /reload replace it */
     Show *show;
     bool kept;                           /* the run is in the store: it can be resumed */
+    Terminal *terminal;                  /* asks the user; NULL: none */
+    /* Continues the run `id` instead, or this run with the project's files loaded again. On failure the conversation stays as it is; problems of the
+     * project are added to `problems`. reload: *session is NULL if the run could not be continued at all. NULL: not available. */
+    bool (*resume)(void *owner, Str id, Session **session, Error *err);
+    bool (*reload)(void *owner, Session **session, Problems *problems, Error *err);
+    void *owner;
 } Talk;
 
 /* Runs the conversation until EOF or /quit and returns the exit status. Without a terminal, each input line is a
  * message. */
-int talk(const Talk *t);
+int talk(Talk *t);
 
 /* One answer, with Ctrl-C handling: to `text`, or if it is empty, the answer that a resumed run still owes. Shows and
  * prints everything; *status is the reply's. False: the journal cannot be written (*err). */
 bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err);
-
-/* talk_commands.c: true if it was a command (/help …), which was executed. *say: text to send instead (a prompt of the
- * project). */
-bool talk_command(const Talk *t, Str line, Buf *say, bool *leave);
-void talk_complete(void *talk, Str before, LineWords *words, size_t *typed);

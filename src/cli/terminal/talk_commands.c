@@ -5,22 +5,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "cli/terminal/talk.h"
+#include "cli/terminal/talk_private.h"
+#include "cli/terminal/width.h"
 #include "model/request.h"
 #include "sandbox/named.h"
 #include "tool/protect/confine.h"
 #include "tool/protect/protected.h"
 
-typedef struct Doing { const Talk *t; Str rest; Buf out; bool *leave; } Doing;   /* out: shown on standard error */
+enum { HELP_COLUMN = 20, NARROW = 60, INDENT = 4 };
 
 static const Project *project_of(const Talk *t) { return runtime_project(run_runtime(session_run(t->session))); }
-
-static bool fail(Doing *d, const Error *err) {
-    char text[1400];
-    error_format(err, text, sizeof text);
-    cli_say(d->t->cli, SAY_ERROR, str_from(text));
-    return false;
-}
 
 static Str first_line(Str text) {
     Str line = { 0 };
@@ -28,64 +22,89 @@ static Str first_line(Str text) {
     return str_sub(line, 0, 100);
 }
 
-/* ---- commands ---- */
+/* ---- output ---- */
 
-static void show_tool(void *ctx, const SessionPart *p) {
-    Doing *d = ctx;
-    if (p->what != PART_TOOL) return;
-    const ToolEntry *e = registry_find(runtime_registry(run_runtime(session_run(d->t->session))), p->name, NULL, 0);
-    buf_add_fmt(&d->out, "  %-20.*s ", STR_ARG(p->name));
-    if (e) cli_escape(&d->out, first_line(str_trim(e->def.description)), false);
+bool talk_fail(const Talk *t, const Error *err) {
+    char text[1400];
+    error_format(err, text, sizeof text);
+    cli_say(t->cli, SAY_ERROR, str_from(text));
+    return false;
+}
+
+void talk_show(Doing *d) {
+    (void)cli_write(STDERR_FILENO, buf_str(&d->out), true);
+    buf_reset(&d->out);
+}
+
+void talk_row(Doing *d, size_t column, Str name, Str text) {
+    size_t wide = width_of(name), start = column;
+    buf_add(&d->out, STR("  "));
+    if (d->width < NARROW || wide + 3 > column) {
+        start = INDENT;
+        width_add_cut(&d->out, name, d->width - 3);
+        if (text.n) buf_add_char(&d->out, '\n');
+        if (text.n) width_add_spaces(&d->out, start);
+    } else {
+        buf_add(&d->out, name);
+        width_add_spaces(&d->out, column - wide - 2);
+    }
+    width_add_cut(&d->out, text, d->width > start + 1 ? d->width - start - 1 : 1);
     buf_add_char(&d->out, '\n');
 }
 
-static void do_tools(Doing *d) {
-    Error err = { 0 };
-    if (!session_parts(d->t->session, show_tool, d, &err)) fail(d, &err);
-    else if (d->out.n == 0) buf_add(&d->out, STR("  none\n"));
+bool talk_yes(const Talk *t, Str question, bool *answered) {
+    Buf answer = { 0 };
+    Cancel *cancel = cancel_new(NULL, 0);
+    Interrupt *interrupt = interrupt_start(cancel);
+    *answered = t->terminal && confirm_terminal_question(t->terminal, question, cancel, &answer);
+    interrupt_stop(interrupt);
+    cancel_free(cancel);
+    Str said = str_trim(buf_str(&answer));
+    bool yes = *answered && said.n && (said.at[0] == 'y' || said.at[0] == 'Y');
+    buf_clear(&answer);
+    return yes;
 }
 
-typedef struct Sums { Doing *d; int64_t system, tools, messages; size_t n_tools, n_messages; } Sums;
+/* ---- the history ---- */
 
-static void add_part(void *ctx, const SessionPart *p) {
-    Sums *s = ctx;
-    if (p->what == PART_TOOL) s->tools += p->tokens, s->n_tools++;
-    else if (p->what == PART_MESSAGE) s->messages += p->tokens, s->n_messages++;
-    else s->system += p->tokens;
+static void do_clear(Doing *d) {
+    Error err = { 0 };
+    size_t n;
+    if (session_clear(d->t->session, &n, &err)) buf_add_fmt(&d->out, "a new conversation: %zu message%s removed (the run's record keeps %s)\n", n,
+                                                            n == 1 ? "" : "s", n == 1 ? "it" : "them");
+    else talk_fail(d->t, &err);
 }
 
-static void do_context(Doing *d) {
+static void do_compact(Doing *d) {
     Error err = { 0 };
-    Sums s = { .d = d };
-    if (!session_parts(d->t->session, add_part, &s, &err)) {
-        fail(d, &err);
+    SessionCompact c;
+    Busy busy;
+    talk_busy(d->t, &busy, session_model_name(d->t->session));
+    bool ok = session_compact(d->t->session, busy.cancel, &c, &err);
+    talk_ready(d->t, &busy);
+    if (ok) buf_add_fmt(&d->out, "%zu messages became a summary: %lld → %lld tokens, estimated\n", c.messages, (long long)c.before, (long long)c.after);
+    else talk_fail(d->t, &err);
+}
+
+/* ---- plan mode ---- */
+
+static void set_plan(Doing *d, bool on) {
+    Error err = { 0 };
+    if (run_planning(session_run(d->t->session)) == on) {
+        buf_add(&d->out, on ? STR("plan mode is on already; /go ends it\n") : STR("plan mode is not on\n"));
+    } else if (!session_plan(d->t->session, on, &err)) {
+        talk_fail(d->t, &err);
         return;
+    } else {
+        buf_add(&d->out, on ? STR("plan mode: only tools that change nothing run until /go\n") : STR("plan mode is off: all tools run again\n"));
     }
-    ModelUsage u = session_usage(d->t->session);
-    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in total, estimated\n",
-        (long long)s.system, (long long)s.tools,
-                s.n_tools, (long long)s.messages, s.n_messages, (long long)s.system + (long long)s.tools + (long long)s.messages);
-    if (u.input + u.output) buf_add_fmt(&d->out, "used so far: %lld in, %lld out", (long long)u.input, (long long)u.output);
-    if (u.priced) buf_add_fmt(&d->out, ", about %.4f USD", u.usd);
-    if (u.input + u.output) buf_add_char(&d->out, '\n');
+    buf_add(d->say, d->rest);
 }
 
-static void do_undo(Doing *d) {
-    Error err = { 0 };
-    if (session_undo(d->t->session, &err)) buf_add(&d->out, STR("the last exchange was removed; what its tools did is not undone\n"));
-    else fail(d, &err);
-}
+static void do_plan(Doing *d) { set_plan(d, true); }
+static void do_go(Doing *d) { set_plan(d, false); }
 
-static void do_model(Doing *d) {
-    Error err = { 0 };
-    if (d->rest.n && !session_model(d->t->session, d->rest, &err)) {
-        fail(d, &err);
-        return;
-    }
-    buf_add_fmt(&d->out, "model " STR_FMT "\n", STR_ARG(session_model_name(d->t->session)));
-    const Settings *s = &project_of(d->t)->settings;
-    for (size_t i = 0; d->rest.n == 0 && i < s->n_models; i++) buf_add_fmt(&d->out, "  " STR_FMT "\n", STR_ARG(s->models[i].name));
-}
+/* ---- /save ---- */
 
 /* The conversation as Markdown. A fence is longer than any run of backticks inside it. */
 static void add_fenced(Buf *out, Str text) {
@@ -142,8 +161,12 @@ static void do_save(Doing *d) {
     } else if (!write_file(project_of(d->t), path, buf_str(&text), &err)) {
         if (err.kind == ERR_IO && (errno == EACCES || errno == EPERM)) error_hint(&err, "harness can write only below the workspace and in /tmp");
     }
-    if (err.kind) fail(d, &err);
-    else buf_add_fmt(&d->out, "saved %zu messages in %s\n", n, path);
+    if (err.kind) talk_fail(d->t, &err);
+    else {
+        buf_add_fmt(&d->out, "saved %zu messages in ", n);
+        cli_escape_all(&d->out, d->rest, false);
+        buf_add_char(&d->out, '\n');
+    }
     free(path);
     buf_clear(&text);
 }
@@ -151,14 +174,23 @@ static void do_save(Doing *d) {
 static void do_help(Doing *d);
 static void do_quit(Doing *d) { *d->leave = true; }
 
+/* operand: "": none; in brackets: optional. */
 static const struct { const char *name, *operand, *help; void (*run)(Doing *d); } commands[] = {
     { "help", "", "show this list", do_help },
-    { "tools", "", "list the tools that the agent may use", do_tools },
-    { "context", "", "show what the model sees, in tokens", do_context },
-    { "undo", "", "remove the last exchange", do_undo },
-    { "save", " FILE", "write the conversation to FILE, as Markdown", do_save },
-    { "model", " [NAME]", "show the model, or switch to another one", do_model },
-    { "quit", "", "leave (so does Ctrl-D)", do_quit },
+    { "clear", "", "start a new conversation in the same run", do_clear },
+    { "compact", "", "replace the conversation by a summary", do_compact },
+    { "undo", "", "remove the last exchange; put back its files", talk_undo },
+    { "plan", "[TEXT]", "allow only tools that change nothing", do_plan },
+    { "go", "[TEXT]", "end /plan", do_go },
+    { "model", "[NAME]", "show the models, or switch to one", talk_model },
+    { "context", "", "show what the model gets, in tokens", talk_context },
+    { "cost", "", "show the tokens and the cost so far", talk_cost },
+    { "tools", "", "list the tools that the agent may use", talk_tools },
+    { "hooks", "", "list the hooks of the project", talk_hooks },
+    { "reload", "", "load the project's files again", talk_reload },
+    { "resume", "[RUN]", "continue an earlier run", talk_resume },
+    { "save", "FILE", "write the conversation to FILE, as Markdown", do_save },
+    { "quit", "", "leave (so do exit and Ctrl-D)", do_quit },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -166,16 +198,20 @@ static void do_help(Doing *d) {
     const Project *p = project_of(d->t);
     char name[80];
     for (size_t i = 0; i < COMMANDS; i++) {
-        snprintf(name, sizeof name, "/%s%s", commands[i].name, commands[i].operand);
-        buf_add_fmt(&d->out, "  %-16s %s\n", name, commands[i].help);
+        snprintf(name, sizeof name, "/%s%s%s", commands[i].name, *commands[i].operand ? " " : "", commands[i].operand);
+        talk_row(d, HELP_COLUMN, str_from(name), str_from(commands[i].help));
     }
     for (size_t i = 0; i < p->n_prompts; i++) {
+        Buf text = { 0 };
         snprintf(name, sizeof name, "/%.*s", STR_ARG(p->prompts[i].name));
-        buf_add_fmt(&d->out, "  %-16s ", name);
-        cli_escape(&d->out, first_line(p->prompts[i].description), false);
-        buf_add_char(&d->out, '\n');
+        cli_escape(&text, first_line(p->prompts[i].description), false);
+        talk_row(d, HELP_COLUMN, str_from(name), buf_str(&text));
+        buf_clear(&text);
     }
-    buf_add(&d->out, STR("  End a line with \\ to continue it. Ctrl-C stops what runs and keeps the run; once more leaves.\n"));
+    talk_row(d, HELP_COLUMN, STR("@path"), STR("attach a file to the message; Tab completes it"));
+    talk_row(d, HELP_COLUMN, STR("!command"), STR("run a command; the agent gets its output"));
+    talk_row(d, HELP_COLUMN, STR("line \\"), STR("continue the message in the next line"));
+    talk_row(d, HELP_COLUMN, STR("Ctrl-C"), STR("stop what runs, and keep the run; again: leave"));
 }
 
 /* ---- prompts ---- */
@@ -197,14 +233,14 @@ static bool put_arguments(Heap *h, Dict *args, const PromptDef *p, Str rest, Err
     return true;
 }
 
-static void use_prompt(Doing *d, const PromptDef *p, Buf *say) {
+static void use_prompt(Doing *d, const PromptDef *p) {
     Heap *h = heap_new((size_t)16 << 20);
     Error err = { 0 };
     Dict *args = dict_new(h, 4, &err);
     bool ok = args && put_arguments(h, args, p, d->rest, &err)
            && (p->body || error_set(&err, ERR_CONFIG, "prompt \"" STR_FMT "\" is a list of messages: only MCP clients can use it", STR_ARG(p->name)))
-           && template_render(p->body, value_from_object(args), say, &err);
-    if (!ok) fail(d, &err);
+           && template_render(p->body, value_from_object(args), d->say, &err);
+    if (!ok) talk_fail(d->t, &err);
     heap_free(h);
 }
 
@@ -226,35 +262,51 @@ static void unknown(Doing *d, Str word) {
     error_set(&err, ERR_VALIDATION, "unknown command /" STR_FMT, STR_ARG(word));
     if (near.n) error_hint(&err, "did you mean /" STR_FMT "?", STR_ARG(near));
     else error_hint(&err, "list commands with /help; start with a space to send it to the agent");
-    fail(d, &err);
+    talk_fail(d->t, &err);
     free(names);
 }
 
-bool talk_command(const Talk *t, Str line, Buf *say, bool *leave) {
-    size_t n = 1;
+/* The table says whether a command takes an argument. A text may have many words, a name only one. */
+static bool check_operand(const Doing *d, size_t i, Error *err) {
+    const char *name = commands[i].name, *operand = commands[i].operand;
+    bool one = strcmp(operand, "[NAME]") == 0 || strcmp(operand, "[RUN]") == 0;
+    if (d->rest.n && !*operand) return error_set(err, ERR_VALIDATION, "/%s takes no argument", name);
+    if (one && str_find_char(d->rest, ' ') >= 0) return error_set(err, ERR_VALIDATION, "/%s takes one argument: /%s %s", name, name, operand);
+    return true;
+}
+
+void talk_command(Talk *t, Str line, Buf *say, bool *leave) {
+    size_t n = 1, i = 0;
+    Error err = { 0 };
     while (n < line.n && line.at[n] != ' ' && line.at[n] != '\n') n++;
     Str word = str_sub(line, 1, n);
-    Doing d = { .t = t, .rest = str_trim(str_sub(line, n, line.n)), .leave = leave };
+    Doing d = { .t = t, .rest = str_trim(str_sub(line, n, line.n)), .say = say, .leave = leave, .width = width_of_terminal(STDERR_FILENO) };
     const PromptDef *prompt = find_prompt(project_of(t), word);
-    size_t i = 0;
-    while (i < COMMANDS && !str_eq(word, str_from(commands[i].name)) && !(i == COMMANDS - 1 && str_eq(word, STR("exit")))) i++;
-    if (i < COMMANDS) commands[i].run(&d);
-    else if (prompt) use_prompt(&d, prompt, say);
+    if (str_eq(word, STR("exit"))) word = STR("quit");
+    while (i < COMMANDS && !str_eq(word, str_from(commands[i].name))) i++;
+    if (i < COMMANDS && !check_operand(&d, i, &err)) talk_fail(t, &err);
+    else if (i < COMMANDS) commands[i].run(&d);
+    else if (prompt) use_prompt(&d, prompt);
     else unknown(&d, word);
-    (void)cli_write(STDERR_FILENO, buf_str(&d.out), true);
+    talk_show(&d);
     buf_clear(&d.out);
-    return true;
+}
+
+static void complete_word(LineWords *words, Str before, const char *prefix, Str name) {
+    Buf word = { 0 };
+    buf_add_fmt(&word, "%s" STR_FMT, prefix, STR_ARG(name));
+    if (str_starts(buf_str(&word), before)) VEC_PUSH(words, buf_take(&word));
+    else buf_clear(&word);
 }
 
 void talk_complete(void *talk, Str before, LineWords *words, size_t *typed) {
     const Project *p = project_of(talk);
     *typed = before.n;
-    if (before.n == 0 || before.at[0] != '/' || str_find_char(before, ' ') >= 0) return;
-    for (size_t i = 0; i < COMMANDS + p->n_prompts; i++) {
-        Buf name = { 0 };
-        if (i < COMMANDS) buf_add_fmt(&name, "/%s", commands[i].name);
-        else buf_add_fmt(&name, "/" STR_FMT, STR_ARG(p->prompts[i - COMMANDS].name));
-        if (str_starts(buf_str(&name), before)) VEC_PUSH(words, buf_take(&name));
-        else buf_clear(&name);
+    if (talk_complete_path(talk, before, words, typed) || before.n == 0 || before.at[0] != '/') return;
+    if (str_starts(before, STR("/model "))) {
+        for (size_t i = 0; i < p->settings.n_models; i++) complete_word(words, before, "/model ", p->settings.models[i].name);
+        return;
     }
+    for (size_t i = 0; i < COMMANDS; i++) complete_word(words, before, "/", str_from(commands[i].name));
+    for (size_t i = 0; i < p->n_prompts; i++) complete_word(words, before, "/", p->prompts[i].name);
 }

@@ -30,8 +30,8 @@ static ToolDef definition(const BuiltinDef *d) {
                       .retry = VALUE_GONE, .environment = VALUE_GONE };
 }
 
-static bool register_one(Runtime *rt, const BuiltinDef *d, Error *err) {
-    ToolEntry e = { .def = definition(d), .execute = d->execute, .inspect = d->inspect, .service = d->service };
+static bool register_one(Runtime *rt, const BuiltinDef *d, bool user_only, Error *err) {
+    ToolEntry e = { .def = definition(d), .execute = d->execute, .inspect = d->inspect, .service = d->service, .user_only = user_only };
     safety_detect(&e.def, &e.safety);
     e.safety.parallel_safe |= d->parallel_safe;
     bool ok = compile(rt, d->parameters, &e.def.parameters, &e.def.schema, err) &&
@@ -42,7 +42,9 @@ static bool register_one(Runtime *rt, const BuiltinDef *d, Error *err) {
 bool tool_builtins_register(Runtime *rt, bool all, const StrList *names, Error *err) {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const BuiltinDef *d = tables[t]; d->name; d++)
-            if (wanted(d, all, names) && !register_one(rt, d, err)) return false;
+            if (wanted(d, all, names) && !register_one(rt, d, false, err)) return false;
+    /* A project's own tool of that name stays the only one. */
+    if (rt->config.user_reads && !registry_find(rt->registry, STR("read"), NULL, 0)) return register_one(rt, builtin_read, true, err);
     return true;
 }
 

@@ -1,6 +1,8 @@
 /* The tools write and edit: replace whole files atomically. */
 #include <stdio.h>
 #include "base/diff.h"
+#include "base/digest.h"
+#include "base/sha256.h"
 #include "tool/builtin/builtin.h"
 #include "tool/builtin/edit_text.h"
 #include "tool/pipeline/pipe.h"
@@ -127,38 +129,54 @@ static Str whole_lines(Str text, size_t most) {
     return str_sub(text, 0, most);
 }
 
-/* For the event: {path, diff, before}. `before` is the artifact that holds the old content. */
-static bool note_change(ToolCallFrame *f, Change *c, Error *err) {
+/* For /undo. A file with a sensitive name is neither kept nor hashed: its content stays out of the store. */
+static void keep_change(ToolCallFrame *f, const Change *c, Buf *key, Buf *event) {
+    RunChange change = { .file = c->place.absolute, .created = !c->place.exists };
+    Buf hash = { 0 };
+    if (f->run->config.served) return;
+    change.kept = !approval_sensitive(c->place.path) && (change.created || run_change_keep(f->run, f->entry->def.name, buf_str(&c->old), key));
+    if (change.kept && !change.created) sha256_of(buf_str(&c->old), change.old_hash);
+    if (change.kept) sha256_of(c->text, change.new_hash);
+    change.before = buf_str(key);
+    run_change_put(f->run, &change);
+    event_data_str(event, "file", change.file);
+    if (!change.kept) return;
+    if (key->n) event_data_str(event, "before", buf_str(key));
+    if (!change.created) digest_hex(change.old_hash, CHANGE_HASH, &hash), event_data_str(event, "old_sha256", buf_str(&hash));
+    buf_reset(&hash);
+    digest_hex(change.new_hash, CHANGE_HASH, &hash);
+    event_data_str(event, "new_sha256", buf_str(&hash));
+    buf_clear(&hash);
+}
+
+/* For the event: {path, diff, file, before, old_sha256, new_sha256}. `before` is the artifact that holds the old content. */
+static void note_change(ToolCallFrame *f, Change *c) {
     Pipe *p = f->host->call;
     Buf diff = { 0 }, key = { 0 };
-    bool kept = c->place.exists && f->run->store && !f->run->config.served && c->old.n <= (size_t)f->runtime->limits.artifact_bytes;
-    bool ok = !kept || run_artifact_put(f->run, f->entry->def.name, STR("application/octet-stream"), buf_str(&c->old), &key, err);
-    if (ok) {
-        show_change(f, c, &diff);
-        buf_reset(&p->kept.change);
-        event_data_start(&p->kept.change);
-        event_data_str(&p->kept.change, "path", builtin_name(f, c->place.absolute));
-        event_data_str(&p->kept.change, "diff", whole_lines(buf_str(&diff), DIFF_MAX));
-        if (key.n) event_data_str(&p->kept.change, "before", buf_str(&key));
-        event_data_end(&p->kept.change);
-    }
+    show_change(f, c, &diff);
+    buf_reset(&p->kept.change);
+    event_data_start(&p->kept.change);
+    event_data_str(&p->kept.change, "path", builtin_name(f, c->place.absolute));
+    event_data_str(&p->kept.change, "diff", whole_lines(buf_str(&diff), DIFF_MAX));
+    keep_change(f, c, &key, &p->kept.change);
+    event_data_end(&p->kept.change);
     buf_clear(&diff);
     buf_clear(&key);
-    return ok;
 }
 
 static bool run_change(ToolCallFrame *f, Error *err) {
     Change c = { 0 };
     JailStat now;
-    bool listened = pipe_listened(f->host->call);
-    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, listened, err) && cancel_check(f->cancel, err);
+    bool noted = pipe_listened(f->host->call) || f->run->config.conversation;
+    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, noted, err) && cancel_check(f->cancel, err);
     if (ok) {
         JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL, .cancel = f->cancel };
         ok = jail_write(f->host->jail, path_of(f), c.text, &how, &now, err);
         /* An edit of a file that was never read does not count as a read of the rest. */
         if (ok && (c.fresh || !c.place.exists)) run_read_put(f->run, c.place.absolute, &now);
     }
-    ok = ok && give_value(f, &c, err) && (!listened || note_change(f, &c, err));
+    if (ok && noted) note_change(f, &c);
+    ok = ok && give_value(f, &c, err);
     change_clear(&c);
     return builtin_end(f, ok, err);
 }

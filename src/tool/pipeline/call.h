@@ -39,6 +39,7 @@ typedef struct Call {
     struct RunLane *lane;                /* mutating calls with the same lane run one at a time; NULL: the run's lane. An agent that a mutating
                                           * script waits for needs its own lane, or it would wait for the script */
     bool *once;                          /* set when it, or a call inside it, was executed and must not be repeated; NULL: not wanted */
+    bool by_user;                        /* the user of a conversation makes it, not its agent */
     bool media;                          /* a model gets the result: its images and PDFs are kept with the run */
     bool wait;                           /* wait for a background tool (harness call) */
     const struct ToolRoot *root;         /* the folder that the caller, and so this call, is confined to; NULL: none */

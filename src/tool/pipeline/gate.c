@@ -82,6 +82,9 @@ bool pipe_policy(Pipe *p) {
         policy_explain(&p->policy, e->def.name, &err);
         return pipe_refuse(p, STEP_POLICY, p->policy.rule, p->policy.reason == POLICY_CHANGED ? REPAIR_NEVER : REPAIR_REFUSED, "%s", err.msg);
     }
+    if (run_planning(p->f.run) && !tool_allowed_by_plan(e))
+        return pipe_refuse(p, STEP_POLICY, STR("plan"), REPAIR_REFUSED, "plan mode: tool \"" STR_FMT "\" may change something, and only tools that change "
+                           "nothing run until the user types /go", STR_ARG(e->def.name));
     if (!confine_call(p) || !pipe_rules(p)) return false;
     pipe_trace(p, STEP_POLICY, "allowed");
     return true;

@@ -53,6 +53,8 @@ struct Pipe {
 /* True if it may run concurrently with other calls: read-only or parallel_safe. False for an unknown tool. */
 bool tool_runs_beside(Run *r, const Call *call);
 bool tool_entry_runs_beside(const ToolEntry *e);
+/* True if it may run in plan mode. A delegation may: every call of its agent is checked. */
+bool tool_allowed_by_plan(const ToolEntry *e);
 
 int64_t runtime_timeout_ms(const Runtime *rt, const ToolDef *def);      /* of a tool, without the caller's; 0: none */
 

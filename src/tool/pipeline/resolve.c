@@ -21,6 +21,7 @@ static bool listed(const ToolEntry *e, const Str *list, size_t n) {
 
 /* True if this run, agent and turn have it. */
 static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
+    if (e->user_only && !call->by_user) return false;
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;
     if (call->tools && !listed(e, call->tools, call->n_tools)) return false;
     if (e->def.kind == TOOL_MCP && call->servers && !str_among(e->def.server, call->servers, call->n_servers)) return false;
@@ -125,6 +126,8 @@ bool pipe_resolve(Pipe *p) {
     return true;
 }
 
+bool tool_allowed_by_plan(const ToolEntry *e) { return e->delegates || safety_only_reads(&e->def, &e->safety); }
+
 bool tool_entry_runs_beside(const ToolEntry *e) { return e->safety.read_only || e->safety.parallel_safe; }
 
 bool tool_runs_beside(Run *r, const Call *call) {
@@ -163,7 +166,7 @@ static size_t list_tools(Run *r, const Call *call, bool hidden_too, const ToolEn
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
-        if (offered(r, call, e) && needed(r, e, *out, n) && (hidden_too || shown(r, call, e))) (*out)[kept++] = e;
+        if (offered(r, call, e) && (!run_planning(r) || tool_allowed_by_plan(e)) && needed(r, e, *out, n) && (hidden_too || shown(r, call, e))) (*out)[kept++] = e;
     }
     return kept;
 }
