@@ -356,8 +356,11 @@ static bool rebuild_forgotten(Frame *f, Str summary, Value *pending, Error *err)
 static void rebuild_model(Frame *f, Str name) {
     Error why = { 0 };
     Agents *a = f->s->agents;
-    if (f->depth > 0 || a->config.model.n || agent_model_of(a, name, STR(""), &f->model_def, &f->model, &f->model_def, &why)) return;
-    LOG_WRITE(runtime_log(a->rt), LOG_WARN, "the conversation used model " STR_FMT ", which cannot be opened: %s", STR_ARG(name), why.msg);
+    Model *model;
+    ModelDef def;
+    if (f->depth > 0 || a->config.model.n) return;
+    if (agent_model_of(a, name, STR(""), &f->model_def, &model, &def, &why)) f->model = model, f->model_def = def;
+    else LOG_WRITE(runtime_log(a->rt), LOG_WARN, "the conversation used model " STR_FMT ", which cannot be opened: %s", STR_ARG(name), why.msg);
 }
 
 /* Files that an earlier process changed, by any agent of the run. */

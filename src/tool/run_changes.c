@@ -68,9 +68,12 @@ const char *run_revert_name(RevertState s) {
 
 static bool same_hash(const uint8_t a[CHANGE_HASH], const uint8_t b[CHANGE_HASH]) { return memcmp(a, b, CHANGE_HASH) == 0; }
 
+/* `why` may start with the path, which is shown anyway. */
 static void refuse(RunRevert *f, RevertState state, const char *why) {
+    Str text = str_from(why);
     f->state = state;
-    snprintf(f->why, sizeof f->why, "%s", why);
+    if (str_starts(text, f->file) && text.n > f->file.n + 2 && text.at[f->file.n] == ':') text = str_sub(text, f->file.n + 2, text.n);
+    snprintf(f->why, sizeof f->why, STR_FMT, STR_ARG(text));
 }
 
 /* Compares the file with what the last call wrote. *now: its state then, for jail_write. */

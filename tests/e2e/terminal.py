@@ -2,7 +2,7 @@
 
 Standard input is a JSON list of steps [send, expect]: after `send` was typed, the output must show `expect` (both may
 be empty) before the next step. A `send` of [rows, columns] changes the size of the terminal instead; a number waits as many
-seconds. Prints {"output": all that was shown, "status": exit status, "missing": the
+seconds; {"file": PATH, "text": TEXT} writes a file. Prints {"output": all that was shown, "status": exit status, "missing": the
 expectation that did not come, or null}.
 """
 import fcntl
@@ -37,6 +37,7 @@ def main():
     for send, expect in steps:
         if isinstance(send, list): fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", *send, 0, 0))
         elif isinstance(send, (int, float)): time.sleep(send)
+        elif isinstance(send, dict): open(send["file"], "w").write(send["text"])
         else: os.write(fd, send.encode())
         end = time.monotonic() + PATIENCE
         while shown.find(expect.encode(), seen) < 0:
