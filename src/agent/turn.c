@@ -115,7 +115,8 @@ bool frame_answer(Frame *f, Str text, Cancel *cancel, SessionReply *out, Error *
     bool ok = (f->depth > 0 || run_turn_start(f->s->run, text, err)) && ask_start(f, h, &text, cancel, out, err);
     if (ok && !out->status) {
         VEC_PUSH(&f->starts, ((FrameStart){ (uint32_t)f->history.n, run_change_count(f->s->run) }));
-        ok = tell_start(f, text, err) && frame_push_user(f, text, buf_str(&f->extra), f->attached, err) && frame_loop(f, cancel, out, err) && finish(f, out, err);
+        ok = tell_start(f, text, err) && frame_push_user(f, text, buf_str(&f->extra), f->attached, err) && frame_loop(f, cancel, out, err)
+            && finish(f, out, err);
     } else if (ok) {
         tell_error(f, out);                                    /* a hook prevented it from starting */
     }

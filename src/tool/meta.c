@@ -20,6 +20,7 @@ bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *
     Call call = *outer;
     call.ended = NULL;
     call.task_ended = NULL;
+    call.by_user = false;
     call.id = call.key = call.scope = (Str){ 0 };
     call.name = name;
     call.entry = NULL;

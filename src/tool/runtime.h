@@ -261,7 +261,15 @@ typedef enum {
     REVERT_NOT_KEPT,                     /* the old content was not kept: too large, a secret, a sensitive name */
     REVERT_REFUSED,                      /* calls may not write it now; `why` says the reason */
 } RevertState;
-typedef struct RunRevert { Str file, name; /* name: as shown */ Str before; uint8_t old_hash[CHANGE_HASH], new_hash[CHANGE_HASH]; bool created; RevertState state; char why[200]; } RunRevert;
+typedef struct RunRevert {
+    Str file, name;                      /* absolute; as shown */
+    Str before;                          /* as in the first change */
+    uint8_t old_hash[CHANGE_HASH];       /* of the first change */
+    uint8_t new_hash[CHANGE_HASH];       /* of the last one */
+    bool created;
+    RevertState state;
+    char why[200];                       /* when it is not ready */
+} RunRevert;
 const char *run_revert_name(RevertState s);                  /* "ready", "already put back" … */
 /* The files changed since change number `from`, each once. In `arena`. */
 size_t run_revert_list(Run *r, size_t from, Arena *arena, RunRevert **out);

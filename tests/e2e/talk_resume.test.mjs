@@ -45,8 +45,6 @@ test('/resume RUN takes what `runs resume` takes', async t => {
   const [{ id }] = ids(talk);
   await talk.say([['two\n', '<two>'], [`/resume ${id.slice(-8)}\n`, 'continuing run'], ['count\n', '2 users'], [`/resume ${id}\n`, 'that is this conversation']]);
 });
-  child.kill('SIGKILL');
-});
 
 test('/resume refuses a run that another process has, and finishes the answer that an interrupted one still owes', async t => {
   const talk = talks(t, { ...scripted(model, 'builtin_tools: [bash]\n'), '.harness/tools/nap.md': tool('exec.run("sleep", ["60"], timeout_ms = 60000)') });
@@ -90,5 +88,4 @@ test('/reload and /resume need the record; a folder without a project has both',
   await steps(bare, [['', '> '], ['/resume\n', 'hello there'], ['', 'Enter for none: '], ['1\n', 'continuing run'], ['', '> '], ['@a.txt\n', '@a.txt: attached'], ['', 'fine'], ['', '> '], ['/reload\n', 'loaded again'], ['', '> '],
     ['/undo\n', 'was removed']], { env });
   assert.match(JSON.stringify(s.requests.at(-1).body), /attached by the user/);
-});
 });

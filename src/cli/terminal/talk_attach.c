@@ -52,7 +52,7 @@ static PathKind kind_of(const Talk *t, Str path) {
     return !err.kind && jail_stat(jail, path, &st, &err) && st.type == 'd' ? PATH_FOLDER : PATH_THERE;
 }
 
-/* Punctuation after a path belongs to the sentence: "(see @a.c)." */
+/* Punctuation after a path belongs to the sentence: "(see @README)." */
 static void trim_punctuation(const Talk *t, Buf *path) {
     size_t n = path->n;
     if (kind_of(t, buf_str(path)) != PATH_MISSING) return;

@@ -12,7 +12,7 @@
 #include "tool/protect/confine.h"
 #include "tool/protect/protected.h"
 
-enum { HELP_COLUMN = 20, NARROW = 60, INDENT = 4 };
+enum { HELP_COLUMN = 19, NARROW = 60, INDENT = 4 };
 
 static const Project *project_of(const Talk *t) { return runtime_project(run_runtime(session_run(t->session))); }
 

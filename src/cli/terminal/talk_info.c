@@ -3,7 +3,7 @@
 #include "cli/terminal/width.h"
 #include "cli/report.h"
 
-enum { NAME_COLUMN = 24 };
+enum { NAME_COLUMN = 23 };
 
 static Runtime *runtime_of(const Talk *t) { return run_runtime(session_run(t->session)); }
 static const Project *project_of(const Talk *t) { return runtime_project(runtime_of(t)); }
@@ -74,7 +74,7 @@ void talk_context(Doing *d) {
         return;
     }
     int64_t total = s.system + s.tools + s.messages, most = runtime_limits(runtime_of(d->t))->context.max_tokens;
-    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens, estimated\n", (long long)s.system,
+    buf_add_fmt(&d->out, "%8lld  system prompt\n%8lld  %zu tools\n%8lld  %zu messages\n%8lld  tokens in total, estimated\n", (long long)s.system,
                 (long long)s.tools, s.n_tools, (long long)s.messages, s.n_messages, (long long)total);
     if (most > 0) buf_add_fmt(&d->out, "%7lld%%  of context.max_tokens (%lld)\n", (long long)(total * 100 / most), (long long)most);
 }
