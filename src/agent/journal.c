@@ -54,6 +54,7 @@ static void note_end(Journal *j, Value data, bool is_error) {
     c->is_error = is_error;
     c->text = result_text(j, data);
     c->media = value_member(data, "media");
+    c->changed = c->changed || value_is_dict(value_member(data, "change"));
     if (value_is_list(artifacts) && value_list(artifacts)->n && value_is_string(value_list(artifacts)->at[0]))
         c->artifact = value_str(value_list(artifacts)->at[0]);
 }
@@ -363,11 +364,14 @@ static void rebuild_model(Frame *f, Str name) {
     else LOG_WRITE(runtime_log(a->rt), LOG_WARN, "the conversation used model " STR_FMT ", which cannot be opened: %s", STR_ARG(name), why.msg);
 }
 
-/* Files that an earlier process changed, by any agent of the run. */
-static void rebuild_change(Frame *f, const JournalEntry *e) {
-    if (f->depth > 0 || (e->type != EVENT_TOOL_COMPLETED && e->type != EVENT_TOOL_FAILED)) return;
+/* Files that an earlier process changed, by any agent of the run. A call without a `change` at its end may have been interrupted while it wrote. */
+static bool rebuild_change(Frame *f, const JournalEntry *e, Error *err) {
+    if (f->depth > 0) return true;
     Value change = value_member(e->data, "change");
-    if (value_is_dict(change)) run_change_restore(f->s->run, change);
+    bool end = e->type == EVENT_TOOL_COMPLETED || e->type == EVENT_TOOL_FAILED;
+    if (end && value_is_dict(change)) return run_change_restore(f->s->run, change), true;
+    if (e->type != EVENT_TOOL_EXECUTING || journal_call(f->s, value_member_text(e->data, "id")).changed) return true;
+    return run_change_intended(f->s->run, value_member_text(e->data, "id"), err);
 }
 
 static bool is_true(Value data, const char *key) { return value_same(value_member(data, key), VALUE_TRUE); }
@@ -385,7 +389,7 @@ bool journal_rebuild(Frame *f, bool *unfinished, Value *calls, Error *err) {
     *calls = VALUE_GONE;
     for (size_t i = 0; j && i < j->entries.n; i++) {
         const JournalEntry *e = &j->entries.at[i];
-        rebuild_change(f, e);
+        if (!rebuild_change(f, e, err)) return false;
         if (!str_eq(e->parent, f->id)) continue;
         bool ok = true;
         if (e->type == EVENT_TURN_STARTED) {

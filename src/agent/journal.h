@@ -9,7 +9,8 @@ typedef struct Journal Journal;
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
 /* once: when the call was made, its tool did not allow repeated calls. */
 /* media: a list of the result's images and PDFs, without data; GONE: none. */
-typedef struct JournalCall { JournalState state; Str text, artifact, key; Value media; bool is_error, once; } JournalCall;
+/* changed: its end says what file it changed. */
+typedef struct JournalCall { JournalState state; Str text, artifact, key; Value media; bool is_error, once, changed; } JournalCall;
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */
 void journal_free(Journal *j);

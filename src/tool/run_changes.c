@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/sha256.h"
 #include "tool/runtime_private.h"
+#include "value/json.h"
 
 /* ---- noting ---- */
 
@@ -32,6 +33,37 @@ void run_change_restore(Run *r, Value change) {
     c.created = old.n == 0;
     c.kept = hash_from(value_member_text(change, "new_sha256"), c.new_hash) && (c.created || (c.before.n && hash_from(old, c.old_hash)));
     if (c.file.n) run_change_put(r, &c);
+}
+
+static void scope_of(const Run *r, Buf *out) { buf_add_fmt(out, "changes:" STR_FMT, STR_ARG(r->id)); }
+
+bool run_change_intend(Run *r, Str call, Str json, Error *err) {
+    Buf scope = { 0 }, text = { 0 };
+    if (!r->store) return true;
+    scope_of(r, &scope);
+    buf_add(&text, json);
+    if (!redact_empty(r->rt->redactor)) redact_json(r->rt->redactor, &text);
+    bool ok = store_note_put(r->store, buf_str(&scope), call, buf_str(&text), err);
+    buf_clear(&scope);
+    buf_clear(&text);
+    return ok;
+}
+
+bool run_change_intended(Run *r, Str call, Error *err) {
+    Buf scope = { 0 }, text = { 0 };
+    bool found = false;
+    if (!r->store) return true;
+    scope_of(r, &scope);
+    bool ok = store_note_get(r->store, buf_str(&scope), call, &text, &found, err);
+    if (ok && found) {
+        Heap *h = heap_new((size_t)1 << 20);
+        Value change;
+        if (json_read(h, buf_str(&text), NULL, &change, &(Error){ 0 })) run_change_restore(r, change);
+        heap_free(h);
+    }
+    buf_clear(&scope);
+    buf_clear(&text);
+    return ok;
 }
 
 size_t run_change_count(Run *r) {
@@ -111,7 +143,14 @@ static Str shown_name(const Run *r, Str file) {
     return below ? str_sub(file, workspace.n + 1, file.n) : file;
 }
 
-/* Adds a change to its file. The changes of a file must follow each other: what one left, the next one found. */
+/* True if nothing but the calls changed the file up to this change: it found what the one before it left. One that was interrupted may have left the
+ * file as it was. */
+static bool follows(const RunRevert *f, const RunChange *c) {
+    if (c->created || f->created) return c->created ? f->created : same_hash(f->new_hash, c->old_hash);
+    return same_hash(f->new_hash, c->old_hash) || same_hash(f->old_hash, c->old_hash);
+}
+
+/* Adds a change to its file. */
 static void add_change(const Run *r, RunRevert *list, size_t *n, const RunChange *c, Arena *arena) {
     size_t i = 0;
     while (i < *n && !str_eq(list[i].file, c->file)) i++;
@@ -121,7 +160,7 @@ static void add_change(const Run *r, RunRevert *list, size_t *n, const RunChange
         f->name = shown_name(r, f->file);
         memcpy(f->old_hash, c->old_hash, CHANGE_HASH);
         ++*n;
-    } else if (c->created ? !f->created : !same_hash(f->new_hash, c->old_hash)) {
+    } else if (!follows(f, c)) {
         refuse(f, REVERT_CHANGED, "something else has changed it in between");
     }
     if (!c->kept) refuse(f, REVERT_NOT_KEPT, "what it held before was not kept: a sensitive name, a secret, or too large");

@@ -250,6 +250,7 @@ typedef struct RunChange {
 } RunChange;
 void run_change_put(Run *r, const RunChange *c);             /* copies */
 void run_change_restore(Run *r, Value change);               /* the `change` of an event of an earlier process */
+bool run_change_intended(Run *r, Str call, Error *err);      /* the same for a call that was interrupted, if it was about to change a file */
 size_t run_change_count(Run *r);
 void run_change_cut(Run *r, size_t n);                       /* keeps the first n */
 

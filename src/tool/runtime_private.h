@@ -153,6 +153,7 @@ bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over th
 
 /* run_changes.c: keeps the old content of a file that a call has changed. False: it cannot be kept. */
 bool run_change_keep(Run *r, Str tool, Str bytes, Buf *key);
+bool run_change_intend(Run *r, Str call, Str json, Error *err);      /* stores what a call is about to change */
 
 /* resolve.c: true if its condition is met in this turn */
 

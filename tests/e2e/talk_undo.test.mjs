@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import test from 'node:test';
 import { bin, environment, run } from './harness.mjs';
-import { scripted } from './agents.mjs';
+import { crasher, scripted } from './agents.mjs';
 import { talks, terminal } from './talks.mjs';
 
 // "do [[NAME, {ARGS}], …]" makes these calls, one after the other.
@@ -40,7 +40,7 @@ test('answers: yes puts back, no only removes the exchange, Ctrl-C does nothing'
   const talk = talks(t, files());
   chmodSync(join(talk.dir, 'a.txt'), 0o640);
   const change = calls(edit('a.txt', 'one', 'ONE'), edit('a.txt', 'ONE', 'three'), write('sub/new.txt', 'fresh'), edit('b.txt', 'two', 'TWO'));
-  const r = await converse(talk, [['hello\n', '<hello>'], [change, 'done 4'], { ask: '\x03', shown: 'nothing was undone' }, ['count\n', '3 users'], ['/undo\n', 'was removed'],
+  const r = await converse(talk, [['hello\n', '<hello>'], [change, 'done 4'], { ask: '\x03', shown: 'nothing was undone' }, { ask: 'what?\n', shown: 'nothing was undone' }, { ask: '\n', shown: 'nothing was undone' }, ['count\n', '3 users'], ['/undo\n', 'was removed'],
     { ask: 'y\n', shown: 'the last exchange was removed; 2 files put back; 1 new file removed' }, ['count\n', '2 users']]);
   assert.match(r.text, /a\.txt +gets its old content back\n.*sub\/new\.txt +is removed: it was created\n.*b\.txt +gets its old content back\n/);
   assert.deepEqual([text(talk.dir, 'a.txt'), text(talk.dir, 'b.txt'), existsSync(join(talk.dir, 'sub/new.txt'))], ['one\n', 'two\n', false]);
@@ -126,6 +126,26 @@ test('/undo after a kill and a resume; files of sub-agents and scripts count', a
   const r = await converse(talk, [{ ask: 'y\n', shown: 'was removed; 2 files put back; 1 new file removed' }, ['count\n', '1 users']], { args: ['runs', 'resume', id, '--events', talk.log] });
   assert.equal(r.status, 0);
   assert.deepEqual([text(talk.dir, 'a.txt'), text(talk.dir, 'b.txt'), existsSync(join(talk.dir, 'nested.txt'))], ['one\n', 'two\n', false]);
+});
+
+test('a crash at any event loses nothing that /undo needs', async t => {
+  const shim = crasher(t), job = calls(edit('a.txt', 'one', 'ONE'), write('new.txt', 'fresh')).trim();
+  const whole = talks(t, files());
+  run(['-C', whole.dir, 'run', '-p', job, '--yes', '--events', whole.log], { env: { XDG_STATE_HOME: whole.state } });
+  const points = whole.events().length;
+  assert.ok(points > 12, String(points));
+  for (let n = 3; n <= points; n++) {
+    const talk = talks(t, files()), env = { XDG_STATE_HOME: talk.state };
+    spawnSync(bin, ['-C', talk.dir, 'run', '-p', job, '--yes', '--events', '/dev/null'], { env: { ...environment, ...env, LD_PRELOAD: shim, CRASH_EVENT: `${n}` } });
+    const [{ id }] = JSON.parse(run(['-C', talk.dir, 'runs', '--json', '--all'], { env }).stdout);
+    run(['-C', talk.dir, 'runs', 'resume', id, '--yes'], { env });
+    if (text(talk.dir, 'a.txt') === 'one\n' && !existsSync(join(talk.dir, 'new.txt'))) {
+      assert.ok(n < 6, `crash at event ${n}: the run was not continued`);        // the message itself was lost
+      continue;
+    }
+    const r = await terminal(talk.dir, [['', '> '], ['/undo\n', question], ['y\n', 'was removed'], ['', '> '], ['\x04', '']], { state: talk.state, args: ['runs', 'resume', id] });
+    assert.deepEqual([text(talk.dir, 'a.txt'), existsSync(join(talk.dir, 'new.txt'))], ['one\n', false], `crash at event ${n}:\n${r.text}`);
+  }
 });
 
 test('without a store /undo works as well', async t => {

@@ -60,9 +60,10 @@ bool talk_yes(const Talk *t, Str question, bool *answered) {
     interrupt_stop(interrupt);
     cancel_free(cancel);
     Str said = str_trim(buf_str(&answer));
-    bool yes = *answered && said.n && (said.at[0] == 'y' || said.at[0] == 'Y');
+    char first = (char)(said.n ? said.at[0] | 0x20 : 0);
+    if (first != 'y' && first != 'n') *answered = false;
     buf_clear(&answer);
-    return yes;
+    return *answered && first == 'y';
 }
 
 /* ---- the history ---- */

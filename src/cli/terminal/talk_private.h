@@ -20,7 +20,7 @@ void talk_show(Doing *d);                                    /* writes d->out no
 bool talk_fail(const Talk *t, const Error *err);             /* an error line; always false */
 /* "  NAME  TEXT", cut to the width; in a narrow terminal the text has a line of its own. `column`: where the text starts. */
 void talk_row(Doing *d, size_t column, Str name, Str text);
-/* Shows a question and reads a line. True: the answer is yes. *answered: false after Ctrl-C or at the end of input. */
+/* Shows a question and reads a line. True: the answer is yes. *answered: false after Ctrl-C, and for anything that is neither yes nor no. */
 bool talk_yes(const Talk *t, Str question, bool *answered);
 
 /* Ctrl-C handling and the live line around work that is not an answer. */

@@ -19,11 +19,15 @@ typedef struct Change {
     Buf made;                            /* result of an edit */
     Str text;                            /* the new content: the argument, or `made` */
     size_t count;                        /* number of replacements of an edit */
+    RunChange change;                    /* for /undo; */
+    Buf key, note;                       /* of it: the artifact with the old content, and the change as JSON */
 } Change;
 
 static void change_clear(Change *c) {
     buf_clear(&c->old);
     buf_clear(&c->made);
+    buf_clear(&c->key);
+    buf_clear(&c->note);
     arena_clear(&c->arena);
 }
 
@@ -129,46 +133,59 @@ static Str whole_lines(Str text, size_t most) {
     return str_sub(text, 0, most);
 }
 
-/* For /undo. A file with a sensitive name is neither kept nor hashed: its content stays out of the store. */
-static void keep_change(ToolCallFrame *f, const Change *c, Buf *key, Buf *event) {
-    RunChange change = { .file = c->place.absolute, .created = !c->place.exists };
-    Buf hash = { 0 };
-    if (f->run->config.served) return;
-    change.kept = !approval_sensitive(c->place.path) && (change.created || run_change_keep(f->run, f->entry->def.name, buf_str(&c->old), key));
-    if (change.kept && !change.created) sha256_of(buf_str(&c->old), change.old_hash);
-    if (change.kept) sha256_of(c->text, change.new_hash);
-    change.before = buf_str(key);
-    run_change_put(f->run, &change);
-    event_data_str(event, "file", change.file);
-    if (!change.kept) return;
-    if (key->n) event_data_str(event, "before", buf_str(key));
-    if (!change.created) digest_hex(change.old_hash, CHANGE_HASH, &hash), event_data_str(event, "old_sha256", buf_str(&hash));
-    buf_reset(&hash);
-    digest_hex(change.new_hash, CHANGE_HASH, &hash);
-    event_data_str(event, "new_sha256", buf_str(&hash));
-    buf_clear(&hash);
+static void put_hash(Buf *out, const char *key, const uint8_t hash[CHANGE_HASH]) {
+    Buf text = { 0 };
+    digest_hex(hash, CHANGE_HASH, &text);
+    event_data_str(out, key, buf_str(&text));
+    buf_clear(&text);
+}
+
+/* For /undo: keeps the old content, and notes in the store what is about to change, so that a crash during the write loses nothing. A file with a
+ * sensitive name is neither kept nor hashed. `c->note`: the members of the event and the note. */
+static bool keep_change(ToolCallFrame *f, Change *c, Error *err) {
+    RunChange *change = &c->change;
+    *change = (RunChange){ .file = c->place.absolute, .created = !c->place.exists };
+    if (f->run->config.served) return true;
+    change->kept = !approval_sensitive(c->place.path) && (change->created || run_change_keep(f->run, f->entry->def.name, buf_str(&c->old), &c->key));
+    event_data_start(&c->note);
+    event_data_str(&c->note, "file", change->file);
+    if (change->kept) {
+        change->before = buf_str(&c->key);
+        sha256_of(c->text, change->new_hash);
+        if (!change->created) sha256_of(buf_str(&c->old), change->old_hash);
+        if (!change->created) event_data_str(&c->note, "before", change->before);
+        if (!change->created) put_hash(&c->note, "old_sha256", change->old_hash);
+        put_hash(&c->note, "new_sha256", change->new_hash);
+    }
+    event_data_end(&c->note);
+    return run_change_intend(f->run, f->call_id, buf_str(&c->note), err);
 }
 
 /* For the event: {path, diff, file, before, old_sha256, new_sha256}. `before` is the artifact that holds the old content. */
 static void note_change(ToolCallFrame *f, Change *c) {
     Pipe *p = f->host->call;
-    Buf diff = { 0 }, key = { 0 };
+    Buf diff = { 0 };
     show_change(f, c, &diff);
     buf_reset(&p->kept.change);
     event_data_start(&p->kept.change);
     event_data_str(&p->kept.change, "path", builtin_name(f, c->place.absolute));
     event_data_str(&p->kept.change, "diff", whole_lines(buf_str(&diff), DIFF_MAX));
-    keep_change(f, c, &key, &p->kept.change);
-    event_data_end(&p->kept.change);
+    if (c->note.n) {
+        buf_add_char(&p->kept.change, ',');
+        buf_add(&p->kept.change, str_sub(buf_str(&c->note), 1, c->note.n));      /* with its brace */
+        run_change_put(f->run, &c->change);
+    } else {
+        event_data_end(&p->kept.change);
+    }
     buf_clear(&diff);
-    buf_clear(&key);
 }
 
 static bool run_change(ToolCallFrame *f, Error *err) {
     Change c = { 0 };
     JailStat now;
     bool noted = pipe_listened(f->host->call) || f->run->config.conversation;
-    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, noted, err) && cancel_check(f->cancel, err);
+    bool ok = find_place(f, &c, err) && still_agreed(f, &c, err) && prepare(f, &c, noted, err) && cancel_check(f->cancel, err)
+           && (!noted || keep_change(f, &c, err));
     if (ok) {
         JailWrite how = { .parents = true, .must_be_new = !c.place.exists, .expect = c.place.exists ? &c.before : NULL, .cancel = f->cancel };
         ok = jail_write(f->host->jail, path_of(f), c.text, &how, &now, err);
