@@ -97,6 +97,27 @@ static void test_reach(void **state) {
 #define DELEGATES "script: |\n  def run(args):\n      return delegate(agent='a', task='t')\n"
 #define REGISTERS "script: |\n  def run(args):\n      return meta.tool_register('a', 'b', {}, 'c')\n"
 
+/* What may run in plan mode: a declaration does not replace what the script shows. */
+static void test_only_reads(void **state) {
+    (void)state;
+    static const struct { const char *head; bool reads; } cases[] = {
+        { ASKS, true }, { ASKS "safety: { read_only: true }", true }, { ASKS "safety: { read_only: false }", false }, { ASKS "safety: { destructive: true }", false },
+        { WRITES, false }, { POSTS, false }, { POSTS "safety: { read_only: true }", false }, { DELEGATES, false }, { REGISTERS, false },
+        { "command: echo hi\n", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Fixture f;
+        Safety s;
+        Buf tool = { 0 };
+        buf_add_fmt(&tool, "---\n%s\n---\nA tool.\n", cases[i].head);
+        load(&f, STR(".harness/tools/x.md"), tool.at);
+        assert_true(safety_of(&f.p->tools[0], &f.arena, &s, &f.problems));
+        if (safety_only_reads(&f.p->tools[0], &s) != cases[i].reads) fail_msg("%s", cases[i].head);
+        unload(&f);
+        buf_clear(&tool);
+    }
+}
+
 static void test_declarations(void **state) {
     (void)state;
     static const struct { const char *head, *problem, *result; } cases[] = {
@@ -275,7 +296,7 @@ static void test_believed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reach), cmocka_unit_test(test_declarations), cmocka_unit_test(test_kinds), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_reach), cmocka_unit_test(test_only_reads), cmocka_unit_test(test_declarations), cmocka_unit_test(test_kinds), cmocka_unit_test(test_tables),
         cmocka_unit_test(test_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
