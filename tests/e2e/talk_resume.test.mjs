@@ -1,7 +1,7 @@
 // /resume and /reload: another run, or changed rules, in the same conversation.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { bin, environment, run } from './harness.mjs';
@@ -88,4 +88,33 @@ test('/reload and /resume need the record; a folder without a project has both',
   await steps(bare, [['', '> '], ['/resume\n', 'hello there'], ['', 'Enter for none: '], ['1\n', 'continuing run'], ['', '> '], ['@a.txt\n', '@a.txt: attached'], ['', 'fine'], ['', '> '], ['/reload\n', 'loaded again'], ['', '> '],
     ['/undo\n', 'was removed']], { env });
   assert.match(JSON.stringify(s.requests.at(-1).body), /attached by the user/);
+});
+
+// A server with two tools; the first one claims that it only reads.
+const server_py = `
+import json, sys
+TOOLS = [{"name": "peek", "description": "p", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+         {"name": "poke", "description": "p", "inputSchema": {"type": "object"}}]
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    if m["method"] == "initialize": r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list": r = {"tools": TOOLS}
+    elif m["method"] == "tools/call": r = {"content": [{"type": "text", "text": "did " + m["params"]["name"]}]}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+`;
+
+test('/plan believes an MCP server only with trust: annotations; /reload starts servers again', async t => {
+  const head = trust => `mcp_servers:\n  small:\n    command: python3\n    args: [srv/server.py]\n${trust}`;
+  const trusted = scripted(model, head('    trust: annotations\n'))['harness.md'];
+  const talk = talks(t, { ...scripted(model, head('')), 'srv/server.py': server_py });
+  const line = (typed, shown) => [['', '> '], [`${typed}\n`, shown]];
+  await steps(talk, [...line('call mcp__small__peek', 'result: did peek'), ...line('/plan', 'plan mode'), ...line('call mcp__small__peek', 'refused by plan'), ['', '> '],
+    [{ file: join(talk.dir, 'harness.md'), text: trusted }, ''], ['\n', ''], ...line('/reload', '[k]eep what is there now? '), ['k\n', 'loaded again'], ...line('call mcp__small__peek', 'result: did peek'),
+    ...line('call mcp__small__poke', 'refused by plan'), ...line('/go', 'off'), ...line('call mcp__small__poke', 'result: did poke')], { args: ['run', '--yes', '--events', talk.log] });
+  assert.deepEqual(talk.data('tool.refused').map(e => [e.name, e.rule]), [['mcp:small:peek', 'plan'], ['mcp:small:poke', 'plan']]);
+  assert.equal(readFileSync(join(talk.dir, 'harness.md'), 'utf8'), trusted);
 });

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync, rmSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { bin, environment, run } from './harness.mjs';
+import { bin, build, environment, run } from './harness.mjs';
 import { crasher, scripted } from './agents.mjs';
 import { talks, terminal } from './talks.mjs';
 
@@ -128,7 +128,10 @@ test('/undo after a kill and a resume; files of sub-agents and scripts count', a
   assert.deepEqual([text(talk.dir, 'a.txt'), text(talk.dir, 'b.txt'), existsSync(join(talk.dir, 'nested.txt'))], ['one\n', 'two\n', false]);
 });
 
-test('a crash at any event loses nothing that /undo needs', async t => {
+// A sanitizer cannot be preloaded together with the shim.
+const skip = ['release', 'debug'].includes(build) ? false : `${build} build`;
+
+test('a crash at any event loses nothing that /undo needs', { skip }, async t => {
   const shim = crasher(t), job = calls(edit('a.txt', 'one', 'ONE'), write('new.txt', 'fresh')).trim();
   const whole = talks(t, files());
   run(['-C', whole.dir, 'run', '-p', job, '--yes', '--events', whole.log], { env: { XDG_STATE_HOME: whole.state } });
