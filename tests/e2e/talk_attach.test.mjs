@@ -80,6 +80,13 @@ test('Tab completes @path', async t => {
   await talk.say([['@so\talpha\t\n', '1>a'], ['@source/alp\t\thi\t\x15@"with\t\n', '1>c'], ['@with\t\n', '1>c'], ['@.hid\t\n', '1>d'], ['/mod\t scri\t\n', 'model scripted']]);
 });
 
+test('only what the user types names files and commands', async t => {
+  const talk = talks(t, { ...scripted(model, 'builtin_tools: [bash]\n'), 'a.txt': 'one\n', '.harness/prompts/sneak.md': '---\ndescription: d\n---\nsee @a.txt\n' });
+  await talk.say([['/sneak\n', 'got see @a.txt [] end']]);
+  const piped = run(['-C', talk.dir, 'run'], { input: '@a.txt\n!ls\n/plan\n', env: { XDG_STATE_HOME: talk.state } });
+  assert.deepEqual([piped.stdout, piped.stderr], ['got @a.txt [] end\ngot !ls [] end\ngot /plan [] end\n', '']);
+});
+
 const shell = 'builtin_tools: [bash]\nlimits: { confirm: [process] }\n';
 
 test('!command runs bash through the pipeline, is shown, and goes to the agent with the next message', async t => {

@@ -105,7 +105,7 @@ test('/plan refuses every call that may change something, at every door, until /
 
 test('/plan TEXT and /go TEXT also send the text', async t => {
   const { say } = talks(t, scripted(model));
-  await say([['/plan look first\n', '<look first>'], ['/go do it\n', '<do it>']]);
+  await say([['/plan look first\n', '<look first>'], ['/go do it with @model.star\n', '@model.star: attached']]);
 });
 
 test('/model checks the name and the key, keeps the model in use on failure, and holds after a resume', async t => {

@@ -160,10 +160,11 @@ static int say_typed(Talking *k, Str text) {
 static int take_command(Talking *k, Str line) {
     Buf text = { 0 };
     int status = CLI_OK;
-    talk_command(k->t, line, &text, &k->leave);
+    bool typed = talk_command(k->t, line, &text, &k->leave);
     if (!k->t->session) return buf_clear(&text), CLI_FAILED;             /* /reload lost it, and has said why */
     if (session_unfinished(k->t->session)) status = say(k, STR(""));     /* /resume: the answer that the run still owes */
-    if (status == CLI_OK && str_trim(buf_str(&text)).n) status = say(k, str_trim(buf_str(&text)));
+    Str message = str_trim(buf_str(&text));
+    if (status == CLI_OK && message.n) status = typed ? say_typed(k, message) : say(k, message);
     buf_clear(&text);
     return status;
 }

@@ -100,6 +100,7 @@ static void set_plan(Doing *d, bool on) {
         buf_add(&d->out, on ? STR("plan mode: only tools that change nothing run until /go\n") : STR("plan mode is off: all tools run again\n"));
     }
     buf_add(d->say, d->rest);
+    d->typed = true;
 }
 
 static void do_plan(Doing *d) { set_plan(d, true); }
@@ -276,7 +277,7 @@ static bool check_operand(const Doing *d, size_t i, Error *err) {
     return true;
 }
 
-void talk_command(Talk *t, Str line, Buf *say, bool *leave) {
+bool talk_command(Talk *t, Str line, Buf *say, bool *leave) {
     size_t n = 1, i = 0;
     Error err = { 0 };
     while (n < line.n && line.at[n] != ' ' && line.at[n] != '\n') n++;
@@ -291,6 +292,7 @@ void talk_command(Talk *t, Str line, Buf *say, bool *leave) {
     else unknown(&d, word);
     talk_show(&d);
     buf_clear(&d.out);
+    return d.typed;
 }
 
 static void complete_word(LineWords *words, Str before, const char *prefix, Str name) {

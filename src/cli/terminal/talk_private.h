@@ -9,12 +9,13 @@ typedef struct Doing {
     Str rest;                            /* its arguments */
     Buf out;                             /* shown on standard error at the end; text from outside is escaped already */
     Buf *say;                            /* a message to send to the agent afterwards; empty: none */
+    bool typed;                          /* that message is the user's own text: @path in it names a file */
     bool *leave;
     size_t width;                        /* columns of the terminal */
 } Doing;
 
-/* talk_commands.c: executes a line that starts with "/". */
-void talk_command(Talk *t, Str line, Buf *say, bool *leave);
+/* talk_commands.c: executes a line that starts with "/". True: `say` is the user's own text, in which @path names a file. */
+bool talk_command(Talk *t, Str line, Buf *say, bool *leave);
 void talk_complete(void *talk, Str before, LineWords *words, size_t *typed);
 void talk_show(Doing *d);                                    /* writes d->out now */
 bool talk_fail(const Talk *t, const Error *err);             /* an error line; always false */

@@ -296,7 +296,8 @@ static void test_believed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reach), cmocka_unit_test(test_only_reads), cmocka_unit_test(test_declarations), cmocka_unit_test(test_kinds), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_reach), cmocka_unit_test(test_only_reads),
+        cmocka_unit_test(test_declarations), cmocka_unit_test(test_kinds), cmocka_unit_test(test_tables),
         cmocka_unit_test(test_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
