@@ -39,6 +39,15 @@ test('/resume lists earlier runs, continues one, and shows its conversation', as
   assert.match(r.text, new RegExp(`resume with: harness runs resume ${runs.find(x => x.title === 'first question').id}`));
 });
 
+test('/resume continues a run with its own agent, also after /reload', async t => {
+  const words = model.replace('if last["content"] == "count"', 'if last["content"] == "who":\n        return "I am " + messages[0]["content"]\n    if last["content"] == "count"');
+  const talk = talks(t, { ...scripted(words), '.harness/agents/helper.md': '---\ndescription: helps\n---\nThe helper.\n' });
+  await talk.say([['who\n', 'I am The helper.']], { args: ['run', '--agent', 'helper'] });
+  await talk.say([['who\n', 'I am Be brief.'], ['/resume last\n', 'this conversation']]);
+  const helper = ids(talk).find(x => x.agent === 'helper').id;
+  await talk.say([['who\n', 'I am Be brief.'], [`/resume ${helper}\n`, 'continuing run'], ['who\n', 'I am The helper.'], ['/reload\n', 'loaded again'], ['who\n', 'I am The helper.']]);
+});
+
 test('/resume RUN takes what `runs resume` takes', async t => {
   const talk = talks(t, scripted(model));
   await talk.say([['one\n', '<one>']]);

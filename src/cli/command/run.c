@@ -131,7 +131,7 @@ static bool want_session(Running *r, Str id, Wanted *out, Error *err) {
     const Args *a = &r->cli->args;
     out->agents = (AgentsConfig){ .model = str_from(args_value(a, "--model")), .effort = str_from(args_value(a, "--effort")),
         .record = args_value(a, "--record"), .replay = args_value(a, "--replay") };
-    out->session = (SessionConfig){ .agent = args_value(a, "--agent") ? str_from(args_value(a, "--agent")) : buf_str(&r->agent), .watch = show_watch(r->show) };
+    out->session = (SessionConfig){ .agent = buf_str(&r->agent), .watch = show_watch(r->show) };
     out->run = (RunConfig){ .id = id, .conversation = !r->job };
     if (!positive("--max-turns", args_value(a, "--max-turns"), &out->session.max_turns, err)) return false;
     if (args_value(a, "--only")) {
@@ -153,6 +153,10 @@ static int open_session(Running *r, Str id, bool resume) {
     Cli *cli = r->cli;
     Error err = { 0 };
     Wanted p;
+    if (args_value(&cli->args, "--agent")) {
+        buf_reset(&r->agent);
+        buf_add(&r->agent, str_from(args_value(&cli->args, "--agent")));
+    }
     if (!want_session(r, id, &p, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     mcp_remotes_list(r->open.servers, NULL);
     want_person(r, &p);
@@ -165,19 +169,30 @@ static void tell_stopped(void *ctx, Str id, Str tool);
 
 /* ---- /resume and /reload ---- */
 
-/* The other run is opened first: on failure this one continues. */
-static bool switch_run(void *running, Str id, Session **session, Error *err) {
-    Running *r = running;
-    Session *other, *old = r->session;
+/* The other run is opened first, with its own agent: on failure this one continues. */
+static bool open_other(Running *r, Str id, Str agent, Session **out, Error *err) {
     Wanted p;
     if (!want_session(r, id, &p, err)) return false;
+    p.session.agent = agent;
     want_person(r, &p);
-    if (!session_open(r->agents, &p.session, &p.run, true, &other, err)) return false;
-    task_stop_all(session_run(old), tell_stopped, r);
-    r->session = *session = other;
+    return session_open(r->agents, &p.session, &p.run, true, out, err);
+}
+
+static bool switch_run(void *running, Str id, Session **session, Error *err) {
+    Running *r = running;
+    Session *old = r->session;
+    Buf agent = { 0 };
     Error why = { 0 };
-    if (!session_close(old, &why)) cli_fail(r->cli, CLI_FAILED, &why);
-    return true;
+    bool ok = past_agent(runtime_store(r->open.rt, err), id, &agent, err) && open_other(r, id, buf_str(&agent), &r->session, err);
+    if (ok) {
+        buf_reset(&r->agent);
+        buf_add(&r->agent, buf_str(&agent));
+        *session = r->session;
+        task_stop_all(session_run(old), tell_stopped, r);
+        if (!session_close(old, &why)) cli_fail(r->cli, CLI_FAILED, &why);
+    }
+    buf_clear(&agent);
+    return ok;
 }
 
 /* Continues the run `id`, which was paused, with the agents of one project or the other. */

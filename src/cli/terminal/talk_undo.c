@@ -14,8 +14,12 @@ static void show_files(Undoing *u) {
         const RunRevert *f = &u->files[i];
         Buf name = { 0 }, what = { 0 };
         add_name(&name, f->name);
-        if (f->state == REVERT_READY) buf_add(&what, f->created ? STR("is removed: it was created") : STR("gets its old content back"));
-        else buf_add_fmt(&what, "stays: %s", f->why);
+        if (f->state == REVERT_READY) {
+            buf_add(&what, f->created ? STR("is removed: it was created") : STR("gets its old content back"));
+        } else {
+            buf_add(&what, STR("stays: "));
+            cli_escape_all(&what, str_from(f->why), false);
+        }
         talk_row(u->d, 24, buf_str(&name), buf_str(&what));
         buf_clear(&name);
         buf_clear(&what);
