@@ -16,6 +16,7 @@ export function terminal(dir, steps, { args = ['run'], env = {}, state } = {}) {
         if (error) return reject(error);
         const r = JSON.parse(stdout);
         if (r.missing !== null) return reject(new Error(`not shown: ${JSON.stringify(r.missing)} in ${bare(r.output)}`));
+        if (r.status !== 0) return reject(new Error(`exit status ${r.status}: ${bare(r.output)}`));
         resolve({ ...r, text: bare(r.output).replaceAll('\r', '') });
       });
     child.stdin.end(JSON.stringify(steps));
@@ -27,6 +28,6 @@ export function talks(t, files, options = {}) {
   const dir = project(t, files), state = folder(t), log = join(folder(t), 'events');
   const say = (lines, more = {}) => terminal(dir, [...(more.size ? [[more.size, '']] : []), ...lines.flatMap(([typed, shown]) => [['', '> '], [typed, shown]]), ['', '> '], leave],
     { state, ...options, ...more, args: more.args ?? ['run', '--events', log] });
-  const events = type => readFileSync(log, 'utf8').trim().split('\n').map(line => JSON.parse(line)).filter(e => !type || e.type === type);
+  const events = type => readFileSync(log, 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line)).filter(e => !type || e.type === type);
   return { dir, state, log, say, events, data: type => events(type).map(e => e.data) };
 }
