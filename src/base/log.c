@@ -125,7 +125,10 @@ void log_write(const Log *log, LogLevel level, const LogField *fields, size_t n,
         add_text_line(&line, level, buf_str(&msg), fields, n);
     if (log->clean)
         log->clean(&line);
-    write_line(log->fd, buf_str(&line));
+    if (log->write)
+        log->write(log->fd, buf_str(&line));
+    else
+        write_line(log->fd, buf_str(&line));
     buf_clear(&msg);
     buf_clear(&line);
     errno = saved;                                     /* preserve the caller's errno */

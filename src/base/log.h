@@ -14,6 +14,7 @@ typedef struct Log {
     LogLevel level;
     LogFormat format;
     void (*clean)(Buf *line);                            /* takes credentials out of a line; NULL: nothing does */
+    bool (*write)(int fd, Str line);                     /* writes a line to fd; NULL: log_write does */
 } Log;
 typedef struct { const char *key; Str value; } LogField;
 

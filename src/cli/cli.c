@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "artifact/project_find.h"
+#include "cli/terminal/screen.h"
 #include "policy/credentials.h"
 #include "policy/redact.h"
 #include "tool/secrets.h"
@@ -27,7 +28,8 @@ static bool wants_color(const char *when, int fd) {
 static bool init_log(Cli *cli, Error *err) {
     const char *level = args_value(&cli->args, "--log-level"), *twin = env("HARNESS_LOG_LEVEL");
     const char *format = args_value(&cli->args, "--log-format"), *format_twin = env("HARNESS_LOG_FORMAT");
-    cli->log = (Log){ .fd = STDERR_FILENO, .level = LOG_INFO, .format = LOG_TEXT, .clean = credentials_mask };
+    cli->log = (Log){ .fd = STDERR_FILENO, .level = LOG_INFO, .format = LOG_TEXT, .clean = credentials_mask,
+                       .write = isatty(STDERR_FILENO) ? screen_write : NULL };
     if (twin && !log_level_parse(str_from(twin), &cli->log.level))
         return error_set(err, ERR_VALIDATION, "HARNESS_LOG_LEVEL: \"%s\" is not one of debug|info|warn|error", twin);
     if (format_twin && !log_format_parse(str_from(format_twin), &cli->log.format))

@@ -60,6 +60,8 @@ void cli_mask(const Cli *cli, Buf *text);
  * elsewhere bytes are unchanged. `effects`: the text contains harness's own escape sequences (colours, cursor), which
  * are kept; text from outside must already be escaped then. */
 bool cli_write(int fd, Str text, bool effects);
+bool cli_stream(int fd, Str text);                                  /* the same, with effects, for a text that arrives in
+                                                                     * pieces (screen_stream) */
 void cli_escape(Buf *out, Str text, bool keep_lines);               /* the same escaping; keep_lines: keeps "\n" and
                                                                      * "\t" */
 void cli_escape_all(Buf *out, Str text, bool keep_lines);           /* for text that the user decides by: also escapes

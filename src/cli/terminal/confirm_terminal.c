@@ -1,21 +1,21 @@
 #include "cli/terminal/confirm_terminal.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "cli/terminal/answer.h"
 #include "cli/terminal/bridge_terminal.h"
+#include "cli/terminal/keys.h"
+#include "cli/terminal/screen.h"
 #include "cli/terminal/width.h"
+#include "cli/terminal/wrap.h"
 #include "value/int.h"
 #include "value/json.h"
 #include "value/list.h"
 
-struct Terminal { const Cli *cli; int fd; bool shows_progress; };
+struct Terminal { const Cli *cli; int fd; };
 
-enum { LINE_MAX_BYTES = 4096, SHOWN_LINES = 200 };
+enum { SHOWN_LINES = 200 };
 
 Terminal *confirm_terminal_open(const Cli *cli) {
     if (!isatty(STDERR_FILENO)) return NULL;
@@ -30,51 +30,52 @@ static void say(Terminal *t, Str s) {
     (void)cli_write(t->fd, s, true);
 }
 
-static void end_progress(Terminal *t) {
-    if (t->shows_progress) say(t, STR("\r\033[K"));
-    t->shows_progress = false;
+/* A question holds the screen: other output waits until it is answered. Keys typed before are not meant as the answer. False: `cancel` fired
+ * while another question was open. */
+static bool start_question(Terminal *t, Cancel *cancel) {
+    if (!screen_hold(cancel)) return false;
+    if (!keys_open(t->fd, false)) {                      /* the terminal is gone */
+        screen_release();
+        return false;
+    }
+    keys_ask(t->fd);
+    return true;
 }
 
-/* Drops input typed before the question: it was not meant as the answer. */
-static void start_question(Terminal *t) {
-    end_progress(t);
-    tcflush(t->fd, TCIFLUSH);
+static void end_question(void) {
+    keys_answered();
+    keys_close(false);
+    screen_release();
 }
 
 void confirm_terminal_close(Terminal *t) {
     if (!t) return;
-    end_progress(t);
+    screen_live_end();
     close(t->fd);
     free(t);
 }
 
-/* One line, without its line break. False: no answer (end of file, Ctrl-C, a deadline). */
-static bool read_line(Terminal *t, Cancel *cancel, Buf *out) {
-    for (;;) {
-        struct pollfd fds[] = { { t->fd, POLLIN, 0 }, { cancel_fd(cancel), POLLIN, 0 } };
-        int n = poll(fds, 2, cancel_poll_ms(cancel));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0 || fds[1].revents) return false;
-        char c[256];
-        ssize_t got = read(t->fd, c, sizeof c);
-        if (got <= 0 || out->n + (size_t)got > LINE_MAX_BYTES) return false;
-        buf_add(out, (Str){ c, (size_t)got });
-        ptrdiff_t end = str_find_char(buf_str(out), '\n');
-        if (end >= 0) return out->n = (size_t)end, out->at[end] = 0, true;
-    }
+/* Shows `text` and reads one line. */
+static bool ask_line(Terminal *t, Str text, Cancel *cancel, Buf *out) {
+    buf_reset(out);
+    say(t, text);
+    bool answered = answer_read(t->fd, cancel, out);
+    if (!answered) say(t, STR("\n"));
+    return answered;
 }
 
 void confirm_terminal_say(Terminal *t, Str text) {
-    end_progress(t);
+    screen_live_end();
     say(t, text);
 }
 
 bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answer) {
     Cancel *own = cancel ? NULL : cancel_new(NULL, 0);
-    start_question(t);
-    say(t, text);
-    bool answered = read_line(t, cancel ? cancel : own, answer);
-    if (!answered) say(t, STR("\n"));
+    bool answered = false;
+    if (start_question(t, cancel)) {
+        answered = ask_line(t, text, cancel ? cancel : own, answer);
+        end_question();
+    }
     cancel_free(own);
     return answered;
 }
@@ -82,13 +83,13 @@ bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answe
 /* ---- confirmation ---- */
 
 /* Shows the start and the end of a long text. Returns how many lines are missing: the question mentions it. */
-static size_t add_indented(Buf *out, Str text) {
-    size_t lines = 0, at = 0;
+static size_t add_indented(const Terminal *t, Buf *out, Str text) {
+    size_t lines = 0, at = 0, columns = width_of_terminal(t->fd);
     for (Str rest = text, line; str_next_line(&rest, &line);) lines++;
     size_t missing = lines > SHOWN_LINES ? lines - SHOWN_LINES : 0;
     for (Str line; str_next_line(&text, &line); at++) {
         if (missing && at == SHOWN_LINES / 2) buf_add_fmt(out, "… %zu lines are not shown …\n", missing);
-        if (!missing || at < SHOWN_LINES / 2 || at >= SHOWN_LINES / 2 + missing) buf_add_fmt(out, "  " STR_FMT "\n", STR_ARG(line));
+        if (!missing || at < SHOWN_LINES / 2 || at >= SHOWN_LINES / 2 + missing) wrap_lines(out, line, 2, columns);
     }
     return missing;
 }
@@ -128,32 +129,27 @@ static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
 }
 
 static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text) {
-    buf_add(text, STR("allow "));
-    cli_escape_all(text, q->tool, false);
-    buf_add(text, STR("? ("));
-    cli_escape_all(text, q->why, false);
-    buf_add(text, STR(")\n"));
-    size_t missing = add_indented(text, q->shown);
+    Buf head = { 0 };
+    buf_add(&head, STR("allow "));
+    cli_escape_all(&head, q->tool, false);
+    buf_add(&head, STR("? ("));
+    cli_escape_all(&head, q->why, false);
+    buf_add(&head, STR(")"));
+    wrap_lines(text, buf_str(&head), 0, width_of_terminal(t->fd));
+    buf_clear(&head);
+    size_t missing = add_indented(t, text, q->shown);
     if (missing) buf_add_fmt(text, "%zu lines of it are not shown.\n", missing);
     add_choices(t, q, text);
 }
 
 /* Unknown text does not count as a refusal the first time: the question is repeated. The second time it refuses, and the text is the reason for
  * the model. */
-static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
-    Terminal *t = ctx;
+static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel *cancel) {
     Buf text = { 0 }, line = { 0 };
     ConfirmAnswer answer = CONFIRM_NO;
-    start_question(t);
     add_question(t, q, &text);
     buf_add(&text, STR("> "));
-    say(t, buf_str(&text));
-    for (int asked = 1;; asked++) {
-        buf_reset(&line);
-        if (!read_line(t, cancel, &line)) {
-            say(t, STR("\n"));
-            break;
-        }
+    for (int asked = 1; ask_line(t, buf_str(&text), cancel, &line); asked++) {
         Str said = str_trim(buf_str(&line));
         if (understand(q, said, &answer)) break;
         if (asked == 2 && said.n) {
@@ -164,21 +160,28 @@ static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel
         add_choices(t, q, &text);
         buf_add(&text, STR("other text declines it, as the reason for the model> "));
         if (said.n == 0) asked = 0;
-        say(t, buf_str(&text));
+        keys_drain(t->fd);
     }
     buf_clear(&text);
     buf_clear(&line);
     return answer;
 }
 
+static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    Terminal *t = ctx;
+    if (!start_question(t, cancel)) return CONFIRM_NO;
+    ConfirmAnswer answer = confirm_asked(t, q, cancel);
+    end_question();
+    return answer;
+}
+
 static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };
-    start_question(t);
+    if (!start_question(t, cancel)) return false;
     buf_add_fmt(&text, "harness: %s of %lld is reached. Continue, with as much again? [y/N]: ", limit, (long long)value);
-    say(t, buf_str(&text));
-    bool answered = read_line(t, cancel, &line), yes = answered && says(str_trim(buf_str(&line)), "yes");
-    if (!answered) say(t, STR("\n"));
+    bool yes = ask_line(t, buf_str(&text), cancel, &line) && says(str_trim(buf_str(&line)), "yes");
+    end_question();
     buf_clear(&text);
     buf_clear(&line);
     return yes;
@@ -231,8 +234,7 @@ static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content,
         buf_add_char(&text, ')');
         add_fallback(&text, e->value);
         buf_add(&text, STR(": "));
-        say(t, buf_str(&text));
-        *answered = read_line(t, cancel, &line);
+        *answered = ask_line(t, buf_str(&text), cancel, &line);
         bool ok = !*answered || (typed_value(heap, e->value, str_trim(buf_str(&line)), &v, err)
             && (value_is_gone(v) || dict_put(heap, content, e->key, v, err)));
         buf_clear(&text);
@@ -242,28 +244,35 @@ static bool ask_properties(Terminal *t, Value schema, Heap *heap, Dict *content,
     return true;
 }
 
-static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
-    Terminal *t = ctx;
+/* *action: "accept", "decline" or "cancel" (no answer). */
+static bool ask_asked(Terminal *t, Str message, Value schema, Heap *heap, Dict *content, Str *action, Cancel *cancel, Error *err) {
     Buf text = { 0 }, line = { 0 };
-    bool answered, agreed = false;
-    Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
-    if (!content) return false;
-    start_question(t);
+    bool answered;
     buf_add(&text, STR("harness: a tool asks:\n"));
-    (void)add_indented(&text, message);                   /* indented, so that no line can look like one of ours */
+    (void)add_indented(t, &text, message);                   /* indented, so that no line can look like one of ours */
     say(t, buf_str(&text));
     bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
-    if (ok && answered) {
-        say(t, STR("Send this answer? [y/N]: "));
-        answered = read_line(t, cancel, &line);
-        agreed = answered && says(str_trim(buf_str(&line)), "yes");
-    }
-    String *action = string_new(heap, !answered ? STR("cancel") : agreed ? STR("accept") : STR("decline"), err);
-    ok = ok && action && dict_put_str(heap, d, STR("action"), value_from_object(action), err) &&
-         (!agreed || dict_put_str(heap, d, STR("content"), value_from_object(content), err));
-    if (ok) *out = value_from_object(d);
+    if (ok && answered) answered = ask_line(t, STR("Send this answer? [y/N]: "), cancel, &line);
+    *action = !answered ? STR("cancel") : says(str_trim(buf_str(&line)), "yes") ? STR("accept") : STR("decline");
     buf_clear(&text);
     buf_clear(&line);
+    return ok;
+}
+
+static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
+    Terminal *t = ctx;
+    Str said = STR("cancel");
+    bool ok = true;
+    Dict *d = dict_new(heap, 2, err), *content = d ? dict_new(heap, 4, err) : NULL;
+    if (!content) return false;
+    if (start_question(t, cancel)) {
+        ok = ask_asked(t, message, schema, heap, content, &said, cancel, err);
+        end_question();
+    }
+    String *action = ok ? string_new(heap, said, err) : NULL;
+    ok = action && dict_put_str(heap, d, STR("action"), value_from_object(action), err) &&
+         (!str_eq(said, STR("accept")) || dict_put_str(heap, d, STR("content"), value_from_object(content), err));
+    if (ok) *out = value_from_object(d);
     return ok;
 }
 
@@ -276,19 +285,17 @@ static void add_number(Buf *out, Value v) {
 
 static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
     Terminal *t = ctx;
-    Buf line = { 0 };
-    struct winsize size = { 0 };
+    Buf line = { 0 }, cut = { 0 };
     (void)call_id;
     buf_add_char(&line, ' ');
     add_number(&line, done);
     if (!value_is_gone(total) && !value_is_none(total)) buf_add_char(&line, '/'), add_number(&line, total);
     buf_add_char(&line, ' ');
     cli_escape_all(&line, message, false);
-    size_t width = ioctl(t->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
-    say(t, STR("\r\033[K"));
-    say(t, str_sub(buf_str(&line), 0, width));
-    t->shows_progress = true;
+    width_add_cut(&cut, buf_str(&line), width_of_terminal(t->fd) - 1);
+    screen_live(t->fd, buf_str(&cut));
     buf_clear(&line);
+    buf_clear(&cut);
 }
 
 Person confirm_terminal_person(Terminal *t) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/terminal/screen.h"
 
 void cli_escape(Buf *out, Str text, bool keep_lines) {
     const unsigned char *at = (const unsigned char *)text.at;
@@ -51,7 +52,7 @@ static bool write_all(int fd, Str s) {
     return true;
 }
 
-bool cli_write(int fd, Str text, bool effects) {
+static bool write_as(int fd, Str text, bool effects, bool (*to_screen)(int fd, Str text)) {
     int kept = errno;
     if (text.n == 0) return true;
     bool terminal = isatty(fd);
@@ -59,9 +60,12 @@ bool cli_write(int fd, Str text, bool effects) {
     if (!terminal) return write_all(fd, text);
     Buf safe = { 0 };
     clean(&safe, text, effects);
-    bool ok = write_all(fd, buf_str(&safe));
+    bool ok = to_screen(fd, buf_str(&safe));
     kept = errno;
     buf_clear(&safe);
     errno = kept;
     return ok;
 }
+
+bool cli_write(int fd, Str text, bool effects) { return write_as(fd, text, effects, screen_write); }
+bool cli_stream(int fd, Str text) { return write_as(fd, text, true, screen_stream); }

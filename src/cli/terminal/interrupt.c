@@ -7,10 +7,13 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/terminal/keys.h"
+#include "cli/terminal/screen.h"
 
-enum { ABANDON_MS = 10000 };
+enum { ABANDON_MS = 10000, AGAIN_MS = 2000 };
 
 struct Interrupt {
     Cancel *cancel;
@@ -27,6 +30,8 @@ static _Noreturn void leave(Interrupt *i) {
     InterruptLast *last = atomic_load(&i->last);
     const char *words = atomic_load(&i->last_words);
     if (last) last(i->last_ctx);
+    keys_restore();
+    screen_abandon();
     if (words) (void)!write(STDERR_FILENO, words, strlen(words));
     _exit(CLI_INTERRUPTED);
 }
@@ -97,4 +102,11 @@ int interrupt_stop(Interrupt *i) {
     int got = atomic_load(&i->got);
     release(i);
     return got;
+}
+
+bool interrupt_again(InterruptTwice *t, bool typed) {
+    int64_t now = clock_mono_ns();
+    bool again = !typed && t->last_ns && now - t->last_ns < AGAIN_MS * INT64_C(1000000);
+    t->last_ns = now;
+    return again;
 }

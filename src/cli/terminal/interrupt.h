@@ -17,3 +17,8 @@ void interrupt_last(Interrupt *i, InterruptLast *last, void *ctx);
 void interrupt_runtime(Interrupt *i, Runtime *rt);       /* calls runtime_abandon() for this one; may be NULL */
 /* Stops watching and returns the signal received; 0: none. NULL is fine. */
 int interrupt_stop(Interrupt *i);
+
+/* Ctrl-C at a prompt: the second one within two seconds leaves, unless something was typed in between. Zero-initialise; reset it when a line was
+ * entered. Call it for each Ctrl-C, also for one that has stopped a step. `typed`: the prompt had text. */
+typedef struct InterruptTwice { int64_t last_ns; } InterruptTwice;
+bool interrupt_again(InterruptTwice *t, bool typed);

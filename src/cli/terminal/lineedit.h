@@ -13,7 +13,9 @@ typedef struct LineEditConfig {
      * NULL: no completion. */
     void (*complete)(void *ctx, Str before, LineWords *words, size_t *typed);
     void *ctx;
-    bool paste;                          /* pasted lines form one line, with "\n" inside */
+    /* Messages of a conversation: Alt-Enter, a "\\" before Enter and pasted text put "\n" into the line. From lineedit_new to
+     * lineedit_free keys are not echoed, and those typed between two lines are kept for the next one (keys.h). */
+    bool multiline;
 } LineEditConfig;
 
 LineEdit *lineedit_new(const LineEditConfig *config);
@@ -24,3 +26,4 @@ bool lineedit_terminal(const LineEdit *e);               /* true if it is a term
  * calls arrived; the partial line is dropped. */
 typedef enum { LINE_READY, LINE_INTERRUPTED, LINE_END } LineRead;
 LineRead lineedit_read(LineEdit *e, const char *prompt, Buf *out);
+bool lineedit_typed(const LineEdit *e);                  /* true if the line of the last LINE_INTERRUPTED had text */

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 enum { LINE_OPEN, LINE_TEXT, LINE_CODE };                 /* undecided; text with marks; inside fenced code */
-enum { BOLD = 1, ITALIC = 2, CODE = 4, LINK = 8, DIM = 16, STRIKE = 32, UNDERLINE = 64 };
+enum { BOLD = MARKDOWN_BOLD, ITALIC = 2, CODE = 4, LINK = 8, DIM = MARKDOWN_DIM, STRIKE = 32, UNDERLINE = 64 };
 
 /* ---- output ---- */
 
@@ -14,16 +14,20 @@ static void set_style(Markdown *m, unsigned style, Buf *out) {
     };
     if (m->style == style) return;
     m->style = style;
-    buf_add(out, STR("\033[0"));
+    Buf sequence = { 0 };
+    buf_add(&sequence, STR("\033[0"));
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (style & codes[i].flag) buf_add_fmt(out, ";%s", codes[i].code);
-    buf_add_char(out, 'm');
+        if (style & codes[i].flag) buf_add_fmt(&sequence, ";%s", codes[i].code);
+    buf_add_char(&sequence, 'm');
+    wrap_effect(&m->wrap, buf_str(&sequence), out);
+    buf_clear(&sequence);
 }
 
 static void write_text(Markdown *m, Str text, unsigned style, Buf *out) {
     if (text.n == 0) return;
     set_style(m, style, out);
-    buf_add(out, text);
+    if (m->kind == LINE_CODE) wrap_verbatim(&m->wrap, text, out);
+    else wrap_text(&m->wrap, text, out);
     m->prev = text.at[text.n - 1];
 }
 
@@ -160,6 +164,9 @@ static size_t show_inline(Markdown *m, Str s, unsigned style, bool final, Buf *o
     return i;
 }
 
+void markdown_inline(Markdown *m, Str text, unsigned style, Buf *out) { (void)show_inline(m, text, style, true, out); }
+void markdown_style(Markdown *m, unsigned style, Buf *out) { set_style(m, style, out); }
+
 /* ---- the start of a line ---- */
 
 static void begin_text(Markdown *m, size_t from, unsigned style) {
@@ -212,7 +219,7 @@ static bool open_item(Markdown *m, Str line, size_t i, char c, bool final, Buf *
     if (at == line.n && final && marks >= 3 && c != '+') {
         write_text(m, STR("────────────────────"), DIM, out);
         set_style(m, 0, out);
-        buf_add_char(out, '\n');
+        wrap_text(&m->wrap, STR("\n"), out);
         return *swallow = true;
     }
     if (c == '_' || i + 1 >= line.n || line.at[i + 1] != ' ') return begin_plain(m), true;
@@ -222,14 +229,31 @@ static bool open_item(Markdown *m, Str line, size_t i, char c, bool final, Buf *
     return true;
 }
 
+/* Lines that start with "|" are collected. False: undecided. */
+static bool open_table_line(Markdown *m, Str line, bool final, Buf *out, bool *swallow) {
+    bool fits = m->table.n + line.n < MARKDOWN_TABLE;
+    if (!final && fits) return false;
+    if (!fits) {
+        markdown_table(m, out);
+        begin_plain(m);
+        return true;
+    }
+    buf_add(&m->table, line);
+    buf_add_char(&m->table, '\n');
+    return *swallow = true;
+}
+
 /* Determines the kind of line. False: undecided. *swallow: the whole line was handled. */
 static bool open_line(Markdown *m, bool final, Buf *out, bool *swallow) {
     Str line = buf_str(&m->held);
     size_t i = run_of(line, 0, ' ');
     *swallow = false;
     if (m->fence) return open_code_line(m, line, final, swallow);
-    if (i == line.n) return final && (begin_plain(m), true);
-    char c = line.at[i];
+    if (i == line.n && !final) return false;
+    char c = i < line.n ? line.at[i] : 0;
+    if (c == '|' && i <= 3 && m->wrap.width) return open_table_line(m, line, final, out, swallow);
+    if (m->table.n) markdown_table(m, out);
+    if (c == 0) return begin_plain(m), true;
     if (c == '#' && i <= 3) return open_heading(m, line, i, final);
     if (c == '`' || c == '~') return open_fence(m, line, i, c, final, swallow);
     if (c == '-' || c == '*' || c == '+' || c == '_') return open_item(m, line, i, c, final, out, swallow);
@@ -247,7 +271,7 @@ static void drop_front(Buf *b, size_t n) {
 
 static void end_of_line(Markdown *m, Buf *out, bool newline) {
     set_style(m, 0, out);
-    if (newline) buf_add_char(out, '\n');
+    if (newline) wrap_text(&m->wrap, STR("\n"), out);
     buf_reset(&m->held);
     m->kind = LINE_OPEN;
     m->base = 0;
@@ -314,11 +338,15 @@ void markdown_feed(Markdown *m, Str piece, Buf *out) {
 void markdown_end(Markdown *m, Buf *out) {
     if (m->n_part) flush_part(m, out);
     if (m->kind != LINE_OPEN || m->held.n) advance(m, true, false, out);
+    if (m->table.n) markdown_table(m, out);
     set_style(m, 0, out);
+    wrap_flush(&m->wrap, out);
     m->fence = 0;
 }
 
 void markdown_clear(Markdown *m) {
     buf_clear(&m->held);
+    buf_clear(&m->table);
+    wrap_clear(&m->wrap);
     *m = (Markdown){ 0 };
 }

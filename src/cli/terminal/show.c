@@ -9,7 +9,9 @@
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "cli/terminal/keys.h"
 #include "cli/terminal/markdown.h"
+#include "cli/terminal/screen.h"
 #include "cli/terminal/timeline.h"
 #include "cli/terminal/width.h"
 #include "value/json.h"
@@ -25,25 +27,18 @@ struct Show {
     pthread_mutex_t lock;                /* guards what follows, and output */
     pthread_cond_t wake;
     pthread_t thread;
-    bool working, paused, drawn, mid_line, reasoning;    /* reasoning: the last output was reasoning */
+    bool working, mid_line, reasoning;   /* reasoning: the last output was reasoning */
+    bool keys;                           /* keys_open was called */
     unsigned tick;
     int64_t since_ns;                    /* start of the current model request */
     char model[64], progress[120];
     VEC(ShownTool) tools;                /* running */
     Markdown markdown;
-    Buf part;                            /* without colours: the first bytes of an incomplete character */
+    Wrap wrap;                           /* of reasoning, and without colours of the answer */
+    Buf part;                            /* of both: the first bytes of an incomplete character */
 };
 
 /* ---- output; the caller holds the lock ---- */
-
-static void put(int fd, Str text) {
-    (void)cli_write(fd, text, true);
-}
-
-static void erase(Show *s) {
-    if (s->drawn) put(2, STR("\r\033[K"));
-    s->drawn = false;
-}
 
 /* Tracks whether the cursor is in the middle of a line. Colours do not move it. */
 static void note_cursor(Show *s, Str text) {
@@ -56,24 +51,31 @@ static void note_cursor(Show *s, Str text) {
     }
 }
 
+static void stream(Show *s, Str text) {
+    note_cursor(s, text);
+    if (text.n) (void)cli_stream(1, text);
+}
+
 static void finish_text(Show *s) {
     if (!s->streams) return;
     Buf out = { 0 };
     markdown_end(&s->markdown, &out);
     cli_escape_all(&out, buf_str(&s->part), true);
     buf_reset(&s->part);
+    wrap_flush(&s->wrap, &out);
     note_cursor(s, buf_str(&out));
     if (s->mid_line) buf_add_char(&out, '\n');
-    s->mid_line = s->reasoning = false;
-    if (out.n) erase(s);
-    put(1, buf_str(&out));
+    s->wrap.column = 0;
+    s->wrap.started = s->wrap.verbatim = s->reasoning = false;
+    s->markdown.wrap.column = 0;
+    s->markdown.wrap.started = false;
+    stream(s, buf_str(&out));
     buf_clear(&out);
 }
 
 static void print_line(Show *s, Str line) {
     finish_text(s);
-    erase(s);
-    put(2, line);
+    (void)cli_write(2, line, true);
 }
 
 static void cut_columns(Buf *b, size_t columns) {
@@ -101,9 +103,8 @@ static void draw(Show *s) {
     cut_columns(&line, width > 14 ? width - 14 : 2);
     buf_add_char(&line, ' ');
     buf_add_fmt(&line, "%.1f s", (double)(now - since) / 1e9);
-    buf_add_fmt(&all, "\r\033[K%s" STR_FMT "%s", s->cli->color_err ? "\033[2m" : "", STR_ARG(buf_str(&line)), s->cli->color_err ? "\033[0m" : "");
-    put(2, buf_str(&all));
-    s->drawn = true;
+    buf_add_fmt(&all, "%s" STR_FMT "%s", s->cli->color_err ? "\033[2m" : "", STR_ARG(buf_str(&line)), s->cli->color_err ? "\033[0m" : "");
+    screen_live(2, buf_str(&all));
     buf_clear(&line);
     buf_clear(&all);
 }
@@ -113,15 +114,20 @@ static void *tick(void *arg) {
     pthread_mutex_lock(&s->lock);
     while (s->working) {
         thread_cond_wait(&s->wake, &s->lock, clock_mono_ns() + TICK_MS * INT64_C(1000000));
-        if (s->working && !s->paused) draw(s);
+        if (s->working) draw(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
 void show_begin(Show *s, Str model) {
+    Buf safe = { 0 };
+    cli_escape_all(&safe, model, false);
+    s->keys = isatty(0) && isatty(2) && keys_open(0, false);
+    if (s->keys) keys_collect(true);
     pthread_mutex_lock(&s->lock);
-    snprintf(s->model, sizeof s->model, STR_FMT, STR_ARG(model));
+    snprintf(s->model, sizeof s->model, STR_FMT, STR_ARG(buf_str(&safe)));
+    buf_clear(&safe);
     s->progress[0] = 0;
     s->since_ns = clock_mono_ns();
     s->working = s->live;
@@ -140,12 +146,18 @@ void show_end(Show *s) {
     bool threaded = s->working;
     s->working = false;
     pthread_cond_signal(&s->wake);
-    erase(s);
     finish_text(s);
+    screen_live_end();
     for (size_t i = 0; i < s->tools.n; i++) forget(&s->tools.at[i]);
     s->tools.n = 0;
     pthread_mutex_unlock(&s->lock);
     if (threaded) pthread_join(s->thread, NULL);
+    screen_live_end();
+    if (s->keys) {
+        keys_collect(false);
+        keys_close(false);
+    }
+    s->keys = false;
 }
 
 /* ---- what happens ---- */
@@ -161,14 +173,18 @@ static size_t unfinished(Str s) {
 }
 
 static void add_plain(Show *s, Str piece, Buf *out) {
-    Buf all = { 0 };
+    Buf all = { 0 }, safe = { 0 };
     buf_add(&all, buf_str(&s->part));
     buf_add(&all, piece);
     size_t whole = all.n - unfinished(buf_str(&all));
     buf_reset(&s->part);
     buf_add(&s->part, str_sub(buf_str(&all), whole, all.n));
-    cli_escape_all(out, str_sub(buf_str(&all), 0, whole), true);
+    cli_escape_all(&safe, str_sub(buf_str(&all), 0, whole), true);
+    s->wrap.width = width_of_terminal(1);
+    s->wrap.fences = !s->reasoning;
+    wrap_text(&s->wrap, buf_str(&safe), out);
     buf_clear(&all);
+    buf_clear(&safe);
 }
 
 /* Shown dim, so that it is not mistaken for the answer; without colour it is not shown. */
@@ -178,13 +194,11 @@ static void on_reasoning(void *ctx, Str agent, int depth, Str piece) {
     if (depth > 0 || piece.n == 0) return;
     Buf out = { 0 };
     pthread_mutex_lock(&s->lock);
-    erase(s);
     s->reasoning = true;
     buf_add(&out, STR("\033[2m"));
-    cli_escape_all(&out, piece, true);
+    add_plain(s, piece, &out);
     buf_add(&out, STR("\033[22m"));
-    note_cursor(s, buf_str(&out));
-    put(1, buf_str(&out));
+    stream(s, buf_str(&out));
     s->since_ns = clock_mono_ns();
     pthread_mutex_unlock(&s->lock);
     buf_clear(&out);
@@ -192,10 +206,16 @@ static void on_reasoning(void *ctx, Str agent, int depth, Str piece) {
 
 static void end_reasoning(Show *s) {
     if (!s->reasoning) return;
+    Buf rest = { 0 };
+    buf_add(&rest, STR("\033[2m"));
+    wrap_flush(&s->wrap, &rest);
+    buf_add(&rest, STR("\033[22m"));
+    stream(s, buf_str(&rest));
     s->reasoning = false;
-    erase(s);
-    put(1, s->mid_line ? STR("\n\n") : STR("\n"));
-    s->mid_line = false;
+    stream(s, s->mid_line ? STR("\n\n") : STR("\n"));
+    s->wrap.column = 0;
+    s->wrap.started = false;
+    buf_clear(&rest);
 }
 
 static void on_text(void *ctx, Str agent, int depth, Str piece) {
@@ -205,11 +225,10 @@ static void on_text(void *ctx, Str agent, int depth, Str piece) {
     Buf out = { 0 };
     pthread_mutex_lock(&s->lock);
     end_reasoning(s);
+    s->markdown.wrap.width = width_of_terminal(1);
     if (s->color) markdown_feed(&s->markdown, piece, &out);
     else add_plain(s, piece, &out);
-    if (out.n) erase(s);
-    note_cursor(s, buf_str(&out));
-    put(1, buf_str(&out));
+    stream(s, buf_str(&out));
     s->since_ns = clock_mono_ns();
     pthread_mutex_unlock(&s->lock);
     buf_clear(&out);
@@ -288,7 +307,6 @@ static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) 
     buf_add_fmt(&line, "attempt %d failed, retrying in %.1f s: %s", attempt, (double)wait_ms / 1000, why->msg);
     pthread_mutex_lock(&s->lock);
     finish_text(s);
-    erase(s);
     cli_say(s->cli, SAY_WARNING, buf_str(&line));
     pthread_mutex_unlock(&s->lock);
     buf_clear(&line);
@@ -296,27 +314,23 @@ static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) 
 
 /* ---- Person ---- */
 
-static void pause_live(Show *s, bool paused) {
+/* Before a question: the line of the answer ends. The question itself holds the screen. */
+static void settle(Show *s) {
     pthread_mutex_lock(&s->lock);
-    s->paused = paused;
-    if (paused) finish_text(s), erase(s);
+    finish_text(s);
     pthread_mutex_unlock(&s->lock);
 }
 
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
     Show *s = ctx;
-    pause_live(s, true);
-    ConfirmAnswer answer = s->inner.confirm(s->inner.ctx, q, cancel);
-    pause_live(s, false);
-    return answer;
+    settle(s);
+    return s->inner.confirm(s->inner.ctx, q, cancel);
 }
 
 static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Cancel *cancel, Error *err) {
     Show *s = ctx;
-    pause_live(s, true);
-    bool ok = s->inner.ask(s->inner.ctx, message, schema, heap, out, cancel, err);
-    pause_live(s, false);
-    return ok;
+    settle(s);
+    return s->inner.ask(s->inner.ctx, message, schema, heap, out, cancel, err);
 }
 
 static bool bridge(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *out, Cancel *cancel, Error *err) {
@@ -329,10 +343,8 @@ static bool bridge(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *
 
 static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
     Show *s = ctx;
-    pause_live(s, true);
-    bool yes = s->inner.go_on(s->inner.ctx, limit, value, cancel);
-    pause_live(s, false);
-    return yes;
+    settle(s);
+    return s->inner.go_on(s->inner.ctx, limit, value, cancel);
 }
 
 static void progress(void *ctx, Str call_id, Value done, Value total, Str message) {
@@ -395,6 +407,7 @@ void show_free(Show *s) {
     if (!s) return;
     VEC_CLEAR(&s->tools);
     markdown_clear(&s->markdown);
+    wrap_clear(&s->wrap);
     buf_clear(&s->part);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->wake);

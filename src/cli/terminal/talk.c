@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/status.h"
 #include "value/json.h"
 
 /* ---- one answer ---- */
@@ -138,15 +140,16 @@ static void part(const Talk *t, bool said) {
     buf_clear(&line);
 }
 
-typedef struct Talking { Talk *t; LineEdit *edit; bool person, said, leave, failed; int interrupts; } Talking;
+typedef struct Talking { Talk *t; LineEdit *edit; bool person, said, leave, failed; InterruptTwice twice; } Talking;
 
 static int say(Talking *k, Str text) {
     RunStatus status = RUN_FAILED;
     Error err = { 0 };
     k->said = true;
     if (!talk_answer(k->t, text, &status, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
-    k->interrupts = status == RUN_CANCELLED;            /* then a second Ctrl-C exits */
+    if (status == RUN_CANCELLED) (void)interrupt_again(&k->twice, false);
     k->failed = status != RUN_COMPLETED;
+    if (k->person) status_show(k->t->cli, (const Status[]){ status_of(k->t->session) });
     return CLI_OK;
 }
 
@@ -188,10 +191,10 @@ static int converse(Talking *k) {
         if (got == LINE_END) break;
         if (got == LINE_INTERRUPTED) {
             (void)!write(STDERR_FILENO, "\n", 1);
-            if (++k->interrupts >= 2) status = CLI_INTERRUPTED;
+            if (interrupt_again(&k->twice, lineedit_typed(k->edit))) status = CLI_INTERRUPTED;
             continue;
         }
-        k->interrupts = 0;
+        k->twice = (InterruptTwice){ 0 };
         status = take_line(k, buf_str(&line));
         if (!k->person && k->failed) break;
     }

@@ -14,6 +14,7 @@ static void load(void) {
 
 static size_t width_of_char(uint32_t c) {
     if (c < 0x300) return c >= ' ' && c != 0x7f;
+    if (c == 0xfe0f) return 1;                               /* makes the symbol before it an emoji: two columns */
     pthread_once(&once, load);
     if (!library.ok) return 1;
     int n = utf8proc.charwidth((int32_t)c);

@@ -10,7 +10,7 @@ static char *logged(LogFormat format, LogLevel level, const LogField *fields, si
     static char text[4096];
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    Log log = { ends[1], LOG_INFO, format, NULL };
+    Log log = { .fd = ends[1], .level = LOG_INFO, .format = format };
     log_write(&log, level, fields, n, "%s", msg);
     close(ends[1]);
     ssize_t got = read(ends[0], text, sizeof text - 1);
@@ -86,7 +86,7 @@ static void *write_lines(void *arg) {
 static void lines_of_threads_do_not_mix(void **state) {
     (void)state;
     FILE *f = tmpfile();
-    Log log = { fileno(f), LOG_INFO, LOG_TEXT, NULL };
+    Log log = { .fd = fileno(f), .level = LOG_INFO, .format = LOG_TEXT };
     assert_int_equal(lseek(log.fd, 0, SEEK_SET), 0);
     pthread_t t[4];
     for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, write_lines, &log);
