@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include "artifact/project_find.h"
 #include "cli/terminal/screen.h"
+#include "cli/terminal/width.h"
+#include "cli/terminal/wrap.h"
 #include "policy/credentials.h"
 #include "policy/redact.h"
 #include "tool/secrets.h"
@@ -106,8 +108,9 @@ void cli_say(const Cli *cli, SayLevel level, Str text) {
     if (cli->color_err) buf_add_fmt(&line, "\033[%smharness:\033[0m ", color[level]);
     else buf_add(&line, STR("harness: "));
     cli_escape(&line, buf_str(&safe), false);
-    buf_add_char(&line, '\n');
-    cli_write(STDERR_FILENO, buf_str(&line), cli->color_err);   /* a failure cannot be reported */
+    buf_reset(&safe);
+    wrap_message(&safe, buf_str(&line), width_if_known(STDERR_FILENO));
+    cli_write(STDERR_FILENO, buf_str(&safe), cli->color_err);   /* a failure cannot be reported */
     buf_clear(&line);
     buf_clear(&safe);
 }

@@ -166,13 +166,13 @@ def reply(messages, tools):
 test('a limit asks in a conversation whether to continue, and applies otherwise', async t => {
   const limited = limits => ({ 'harness.md': `---\nmodel: {provider: script, name: scripted, script: model.star}\n${limits}\n---\nTalk.\n`, 'model.star': busy,
     '.harness/tools/ping.md': '---\nscript: |\n  def run(args):\n      return "pong"\n---\nAnswers.\n' });
-  const question = name => `${name} is reached. Continue, with as much again? [y/N]: `;
+  const question = name => `${name} is reached. Continue,`;
   const asks = async (limits, name, words, made) => {
     const log = join(folder(t), 'events');
-    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['y\n', made], ['', '> '], leave], { files: limited(limits), args: ['--events', log] });
+    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['', '[y/N]: '], ['y\n', made], ['', '> '], leave], { files: limited(limits), args: ['--events', log] });
     const reached = readFileSync(log, 'utf8').trim().split('\n').map(line => JSON.parse(line)).filter(e => e.type === 'limit.reached').map(e => e.data);
     assert.deepEqual(reached.map(e => [`${e.limit} of ${e.value}`, e.go_on]), [[name, true]]);
-    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['n\n', 'limited: '], ['', '> '], leave], { files: limited(limits) });
+    await talk(t, [['', '> '], [`${words}\n`, question(name)], ['', '[y/N]: '], ['n\n', 'limited: '], ['', '> '], leave], { files: limited(limits) });
     const job = run(['-C', project(t, limited(limits)), 'run', '-p', words, '--json', '--ephemeral']);
     assert.equal(JSON.parse(job.stdout).status, 'limited', job.stdout);
   };

@@ -48,6 +48,16 @@ static void drop_word(Answer *a) {
     while (a->out->n > a->from && !at_space(a)) drop_character(a);
 }
 
+/* The cursor cannot go back over the end of a row: an answer of several rows starts anew on the next one. */
+static void drop_all(Answer *a) {
+    Str text = str_sub(buf_str(a->out), a->from, a->out->n);
+    if (width_of(text) * 2 > width_of_terminal(a->fd)) {
+        a->out->n = a->from;
+        (void)cli_write(a->fd, STR("\n> "), false);
+    }
+    while (a->out->n > a->from) drop_character(a);
+}
+
 static void add_character(Answer *a) {
     Str text = { a->part, a->n_part };
     size_t length;
@@ -88,8 +98,7 @@ static bool take_byte(Answer *a, char c) {
         else add_byte(a, c == '\t' ? ' ' : c);
     } else if (c == CTRL_H) drop_character(a);
     else if (c == CTRL_W) drop_word(a);
-    else if (c == CTRL_U)
-        while (a->out->n > a->from) drop_character(a);
+    else if (c == CTRL_U) drop_all(a);
     return false;
 }
 

@@ -55,10 +55,15 @@ void confirm_terminal_close(Terminal *t) {
     free(t);
 }
 
-/* Shows `text` and reads one line. */
+/* Shows `text`, broken at words and without its last newline, and reads one line. */
 static bool ask_line(Terminal *t, Str text, Cancel *cancel, Buf *out) {
+    Buf shown = { 0 };
     buf_reset(out);
-    say(t, text);
+    wrap_lines(&shown, text, 0, width_of_terminal(t->fd));
+    while (shown.n && (shown.at[shown.n - 1] == '\n' || shown.at[shown.n - 1] == ' ')) shown.n--;
+    buf_add_char(&shown, ' ');
+    say(t, buf_str(&shown));
+    buf_clear(&shown);
     bool answered = answer_read(t->fd, cancel, out);
     if (!answered) say(t, STR("\n"));
     return answered;
@@ -120,12 +125,19 @@ static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (!choices[i]) continue;
         size_t wide = strlen(choices[i]);
-        if (used && used + 3 + wide > columns) buf_add_char(out, '\n'), used = 0;
+        if (used && used + 3 + wide > columns) {
+            buf_add_char(out, '\n');
+            used = 0;
+        }
+        if (wide > columns) {
+            wrap_lines(out, str_from(choices[i]), 0, columns);
+            continue;
+        }
         if (used) buf_add(out, STR(" · ")), used += 3;
         buf_add(out, str_from(choices[i]));
         used += wide;
     }
-    buf_add_char(out, '\n');
+    if (used) buf_add_char(out, '\n');
 }
 
 static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text) {
@@ -158,7 +170,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
         }
         buf_reset(&text);
         add_choices(t, q, &text);
-        buf_add(&text, STR("other text declines it, as the reason for the model> "));
+        buf_add(&text, STR("other text declines it, as the reason for the model\n> "));
         if (said.n == 0) asked = 0;
         keys_drain(t->fd);
     }

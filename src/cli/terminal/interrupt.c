@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,6 +27,10 @@ struct Interrupt {
     sigset_t before;
 };
 
+static atomic_bool ended;                /* see interrupt_ended */
+
+bool interrupt_ended(void) { return atomic_load(&ended); }
+
 static _Noreturn void leave(Interrupt *i) {
     InterruptLast *last = atomic_load(&i->last);
     const char *words = atomic_load(&i->last_words);
@@ -44,6 +49,7 @@ static void *watch(void *arg) {
         if (fds[1].revents) return NULL;
         struct signalfd_siginfo info;
         if (read(i->signals, &info, sizeof info) != (ssize_t)sizeof info) continue;
+        if (info.ssi_signo != SIGINT) atomic_store(&ended, true);
         if (atomic_exchange(&i->got, (int)info.ssi_signo)) leave(i);
         cancel_fire(i->cancel);
     }

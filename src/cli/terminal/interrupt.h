@@ -17,6 +17,7 @@ void interrupt_last(Interrupt *i, InterruptLast *last, void *ctx);
 void interrupt_runtime(Interrupt *i, Runtime *rt);       /* calls runtime_abandon() for this one; may be NULL */
 /* Stops watching and returns the signal received; 0: none. NULL is fine. */
 int interrupt_stop(Interrupt *i);
+bool interrupt_ended(void);                              /* true after a signal other than Ctrl-C: the program should end, not only the work */
 
 /* Ctrl-C at a prompt: the second one within two seconds leaves, unless something was typed in between. Zero-initialise; reset it when a line was
  * entered. Call it for each Ctrl-C, also for one that has stopped a step. `typed`: the prompt had text. */

@@ -72,7 +72,7 @@ static void on_continue(int number) {
     if (atomic_load(&tty.mode) != MODE_BEFORE && in_foreground()) {      /* else setting modes would stop it again */
         set_quiet();
         if (atomic_load(&tty.paste)) ask_for_paste(true);
-        atomic_store(&tty.continued, 1);
+        if (atomic_load(&tty.mode) == MODE_EDITING) atomic_store(&tty.continued, 1);
     }
     errno = kept;
 }
@@ -243,6 +243,7 @@ void keys_answered(void) {
 void keys_editing(bool on) {
     pthread_mutex_lock(&keys.lock);
     if (keys.users) {
+        atomic_store(&tty.continued, 0);
         atomic_store(&tty.mode, on ? MODE_EDITING : MODE_QUIET);
         if (!on && in_foreground()) set_quiet();
     }

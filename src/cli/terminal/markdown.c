@@ -306,7 +306,12 @@ static void feed_character(Markdown *m, Str character, Buf *out) {
     Buf safe = { 0 };
     if (character.n == 1 && (character.at[0] == '\r')) return;
     cli_escape_all(&safe, character, true);
-    for (size_t i = 0; i < safe.n; i++) feed_byte(m, safe.at[i], out);
+    if (character.n > 1 && str_eq(buf_str(&safe), character)) {          /* wrap.h takes whole characters */
+        buf_add(&m->held, character);
+        advance(m, false, false, out);
+    } else {
+        for (size_t i = 0; i < safe.n; i++) feed_byte(m, safe.at[i], out);
+    }
     buf_clear(&safe);
 }
 

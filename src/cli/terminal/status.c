@@ -24,7 +24,9 @@ static void add_tokens(Buf *out, int64_t tokens) {
 
 void status_add(Buf *out, const Status *s) {
     cli_escape_all(out, s->model, false);
-    if (s->limit > 0) buf_add_fmt(out, " · %.0f %% of context", 100.0 * (double)s->tokens / (double)s->limit);
+    double percent = s->limit > 0 ? 100.0 * (double)s->tokens / (double)s->limit : 0;
+    if (percent > 0 && percent < 1) buf_add(out, STR(" · <1 % of context"));
+    else if (s->limit > 0) buf_add_fmt(out, " · %.0f %% of context", percent);
     else if (s->tokens > 0) {
         buf_add(out, STR(" · "));
         add_tokens(out, s->tokens);

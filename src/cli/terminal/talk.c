@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/status.h"
+#include "cli/terminal/width.h"
+#include "cli/terminal/wrap.h"
 #include "value/json.h"
 
 /* ---- one answer ---- */
@@ -122,11 +124,14 @@ static LineRead read_message(LineEdit *edit, bool plan, Buf *out) {
 }
 
 static void greet(const Talk *t) {
-    Buf line = { 0 };
+    Buf text = { 0 }, line = { 0 };
+    cli_escape_all(&text, session_model_name(t->session), false);
+    buf_add(&text, STR(" – /help lists the commands, Ctrl-D leaves"));
     if (t->cli->color_err) buf_add(&line, STR("\033[2m"));
-    cli_escape_all(&line, session_model_name(t->session), false);
-    buf_add_fmt(&line, " – /help lists the commands, Ctrl-D leaves%s\n", t->cli->color_err ? "\033[0m" : "");
+    wrap_lines(&line, buf_str(&text), 0, width_of_terminal(STDERR_FILENO));
+    if (t->cli->color_err) buf_add(&line, STR("\033[0m"));
     (void)cli_write(STDERR_FILENO, buf_str(&line), true);
+    buf_clear(&text);
     buf_clear(&line);
 }
 
@@ -149,6 +154,7 @@ static int say(Talking *k, Str text) {
     if (!talk_answer(k->t, text, &status, &err)) return cli_fail(k->t->cli, CLI_FAILED, &err);
     if (status == RUN_CANCELLED) (void)interrupt_again(&k->twice, false);
     k->failed = status != RUN_COMPLETED;
+    if (interrupt_ended()) return CLI_INTERRUPTED;
     if (k->person) status_show(k->t->cli, (const Status[]){ status_of(k->t->session) });
     return CLI_OK;
 }

@@ -27,9 +27,14 @@ size_t width_of(Str text) {
     return columns;
 }
 
-size_t width_of_terminal(int fd) {
+size_t width_if_known(int fd) {
     struct winsize size = { 0 };
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 80;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 3 ? size.ws_col : 0;
+}
+
+size_t width_of_terminal(int fd) {
+    size_t known = width_if_known(fd);
+    return known ? known : 80;
 }
 
 void width_add_spaces(Buf *out, size_t n) {

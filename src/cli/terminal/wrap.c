@@ -160,3 +160,17 @@ void wrap_lines(Buf *out, Str text, size_t indent, size_t width) {
     buf_clear(&all);
     wrap_clear(&w);
 }
+
+void wrap_message(Buf *out, Str line, size_t width) {
+    Wrap w = { .width = width, .started = true, .hang = width > 20 ? 2 : 0 };
+    for (size_t i = 0, n; i < line.n; i += n) {
+        bool effect = line.at[i] == 033;
+        n = effect ? skip_effect(line, i) - i : 1;
+        while (!effect && i + n < line.n && line.at[i + n] != 033) n++;
+        if (effect) wrap_effect(&w, str_sub(line, i, i + n), out);
+        else wrap_text(&w, str_sub(line, i, i + n), out);
+    }
+    wrap_flush(&w, out);
+    buf_add_char(out, '\n');
+    wrap_clear(&w);
+}

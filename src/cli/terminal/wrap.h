@@ -23,3 +23,5 @@ void wrap_clear(Wrap *w);
 
 /* A whole text, each line indented by `indent` spaces and broken at `width` columns, also inside long words. */
 void wrap_lines(Buf *out, Str text, size_t indent, size_t width);
+/* One line of a message, with a newline; colours are allowed. Continued lines are indented. width 0: it is not broken. */
+void wrap_message(Buf *out, Str line, size_t width);
