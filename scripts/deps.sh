@@ -12,7 +12,7 @@ packages=(
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
   libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libsystemd-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
-  curl openssl iproute2 sqlite3 strace
+  curl openssl iproute2 sqlite3 strace tmux python3-pyte dash
   dbus-daemon dbus-bin xvfb xdotool dunst xdg-desktop-portal xdg-desktop-portal-gtk python3-dbus python3-gi
 )
 [[ ${1:-} == browser ]] && packages+=(chromium)

@@ -31,6 +31,7 @@ def reply(messages, tools):
     if said == "hold" and results == 0: return {"text": "I wait", "tool_calls": [call("hold", name = "a")]}
     if said == "ask" and results == 0: return {"tool_calls": [call("danger", what = "everything that is in this folder and in all of the folders below it")]}
     if said == "edit" and results == 0: return {"tool_calls": [call("edit", path = "notes.txt", old_string = "two", new_string = "zwei")]}
+    if said == "background" and results == 0: return {"tool_calls": [call("delegate_async", agent = "helper", task = "help")]}
     if said == "long" and results == 0: return {"tool_calls": [call("long")]}
     if results: return "That was %d." % results
     return "<" + said + ">"
@@ -200,7 +201,7 @@ each('a paste of 100 KB and of several lines is text, at any time', async (t, at
 
 each('Ctrl-C stops the step; a typed line is dropped; only the second one at an empty prompt leaves', async (t, at) => {
   const r = await show({ ...at, steps: [...say('hold'), wait('I wait'), type('\x03'), wait('cancelled'), cursor('>'), type('a new prompt'), cursor('> a new prompt'), type('\x03'), cursor('>'), look('dropped'),
-    type('still here\r'), wait('<still here>'), cursor('>'), type('\x03'), { cursor: '>' }, { gone: 'no such text' }, type('\x03'), { end: true }, look('left')] });
+    type('still here\r'), wait('<still here>'), cursor('>'), type('\x03'), wait('>\n>'), type('\x03'), { end: true }, look('left')] });
   assert.equal(r.status, 130);
   assert.deepEqual(after(r.looks.dropped.rows, 'a new prompt'), ['>']);
   assert.ok(r.looks.left.rows.some(row => row.includes('resume with:')) || at.size[0] < 72, r.looks.left.rows.join('\n'));
@@ -247,10 +248,30 @@ each('keys typed while an answer streams are not shown in it, and are in the nex
   assert.deepEqual(r.modes.work, { echo: false, lines: false });
 });
 
+each('reasoning is broken at words and stands apart from the answer', async (t, at) => {
+  const s = await remote(t, at, [{ reasoning_content: 'I think about the question in so many words that they do not fit into one row, ' }, { reasoning_content: 'and go on.' }, { content: 'The answer.' }]);
+  const r = await show({ ...s, steps: [...say('go'), wait('I think'), { touch: s.go }, wait('% of context'), cursor('>'), look('done'), ...leave] });
+  const rows = { 120: ['I think about the question in so many words that they do not fit into one row, and go on.'], 80: ['I think about the question in so many words that they do not fit into one row,', 'and go on.'],
+    40: ['I think about the question in so many', 'words that they do not fit into one row,', 'and go on.'] }[at.size[0]];
+  assert.deepEqual(after(r.looks.done.rows, 'go'), [...rows, '', 'The answer.', 'test · <1 % of context', '>']);
+  assert.equal(r.looks.done.wrapped, 0);
+});
+
 each('an answer fits the new width after a change of size', async (t, at) => {
   const s = await remote(t, at, [{ content: 'Short.\n\n' }, { content: 'These words are broken for the new width of the terminal and not for the old one.' }]);
   const r = await show({ ...s, steps: [...say('go'), wait('Short.'), { resize: [50, at.size[1]] }, { touch: s.go }, wait('% of context'), cursor('>'), look('done'), ...leave] });
   assert.deepEqual(after(r.looks.done.rows, 'go'), ['Short.', '', 'These words are broken for the new width of the', 'terminal and not for the old one.', 'test · <1 % of context', '>']);
+});
+
+test('a question of a background agent interrupts the prompt, and the typed line comes back', async t => {
+  const at = { dir: project(t, { ...files, '.harness/agents/helper.md': '---\ndescription: helps\nmodel: helper\ntools: [hold, danger]\n---\nHelp.\n',
+    'harness.md': '---\nmodel: {provider: script, name: scripted, script: model.star}\nmodels:\n- {provider: script, name: helper, script: helper.star}\n---\nTalk.\n',
+    'helper.star': 'def reply(messages, tools):\n    n = len([m for m in messages if m["role"] == "tool"])\n    if n < 2:\n        return {"tool_calls": [{"name": ["hold", "danger"][n], "arguments": [{"name": "a"}, {"what": "everything"}][n]}]}\n    return "helped"\n' }), state: folder(t) };
+  const r = await show({ ...at, steps: [...say('background'), wait('That was 1.'), cursor('>'), type('half a\x1b\rline'), cursor('line'), { touch: join(at.dir, 'go') }, wait('n no'), cursor('>'), look('open'),
+    type('y\r'), cursor('line'), look('back'), type('!\r'), wait('asked you: yes'), wait('is done'), cursor('>'), ...leave] });
+  const open = after(r.looks.open.rows, 'half a');
+  assert.deepEqual(open.slice(open.indexOf('allow danger? (marked confirm: true)')), [...question(['"what": "everything"'], [80]), '>']);
+  assert.deepEqual(after(r.looks.back.rows, 'half a'), ['line']);
 });
 
 // When each signal arrives: at the prompt, at work, in a question.

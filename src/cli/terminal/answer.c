@@ -48,7 +48,7 @@ static void drop_word(Answer *a) {
     while (a->out->n > a->from && !at_space(a)) drop_character(a);
 }
 
-/* The cursor cannot go back over the end of a row: an answer of several rows starts anew on the next one. */
+/* The cursor cannot go back over the end of a row: an answer of several rows starts again on the next one. */
 static void drop_all(Answer *a) {
     Str text = str_sub(buf_str(a->out), a->from, a->out->n);
     if (width_of(text) * 2 > width_of_terminal(a->fd)) {

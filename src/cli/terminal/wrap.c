@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "cli/terminal/width.h"
 
-enum { TAB = 8, HANG_SHARE = 2 };        /* continued lines keep at least 1 / HANG_SHARE of the width */
+enum { TAB = 8 };
 
 static size_t skip_effect(Str text, size_t i) {
     while (i < text.n && text.at[i] != 'm') i++;
@@ -34,7 +34,7 @@ static void start_line(Wrap *w) {
     w->started = true;
     w->quote = is_mark(word, "│", w->word_columns);
     w->hang = w->spaces + (item || w->quote ? w->word_columns + 1 : 0);
-    if (w->hang > w->width - w->width / HANG_SHARE) w->hang = 0;
+    if (w->hang > w->width / 2 || w->width - w->hang < 2) w->hang = 0;      /* continued lines keep at least half of the width */
     if (w->fences && str_starts(word, STR("```"))) w->verbatim = !w->verbatim;
 }
 
@@ -69,7 +69,8 @@ static void put_hard(Wrap *w, Buf *out) {
 
 static void put_word(Wrap *w, Buf *out) {
     if (!w->started && w->word_columns) start_line(w);
-    if (!w->verbatim && w->column + w->spaces + w->word_columns > w->width && w->column > w->hang) break_line(w, out);
+    if (!w->verbatim && w->column + w->spaces + w->word_columns > w->width && w->column + w->spaces > w->hang) break_line(w, out);
+    if (w->column + w->spaces >= w->width) w->spaces = 0;                /* an indent without room for a word */
     if (w->word_columns) {
         width_add_spaces(out, w->spaces);
         w->column += w->spaces;
