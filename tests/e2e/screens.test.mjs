@@ -248,6 +248,15 @@ each('keys typed while an answer streams are not shown in it, and are in the nex
   assert.deepEqual(r.modes.work, { echo: false, lines: false });
 });
 
+test('a long line fits the new width after a change of size at the prompt (tmux, which breaks rows again)', async t => {
+  const line = 'one two three four five six seven eight nine ten eleven twelve';
+  const r = await show({ terminal: 'tmux', dir: project(t, files), state: folder(t), steps: [...say('before'), wait('<before>'), cursor('>'), type(line), cursor(`> ${line}`), { resize: [40, 24] }, cursor('t nine ten eleven twelve'),
+    type('!'), cursor('t nine ten eleven twelve!'), look('narrow'), { resize: [80, 24] }, cursor(`> ${line}!`), type('?'), cursor(`> ${line}!?`), look('wide'), type('\r'), wait(`<${line}!?>`), cursor('>'), look('done'), ...leave] });
+  assert.deepEqual(after(r.looks.narrow.rows, 'before'), ['<before>', status, '> one two three four five six seven eigh', 't nine ten eleven twelve!']);
+  assert.deepEqual(after(r.looks.wide.rows, 'before'), ['<before>', status, `> ${line}!?`]);
+  assert.deepEqual(after(r.looks.done.rows, 'before'), ['<before>', status, `> ${line}!?`, `<${line}!?>`, status, '>']);
+});
+
 each('reasoning is broken at words and stands apart from the answer', async (t, at) => {
   const s = await remote(t, at, [{ reasoning_content: 'I think about the question in so many words that they do not fit into one row, ' }, { reasoning_content: 'and go on.' }, { content: 'The answer.' }]);
   const r = await show({ ...s, steps: [...say('go'), wait('I think'), { touch: s.go }, wait('% of context'), cursor('>'), look('done'), ...leave] });

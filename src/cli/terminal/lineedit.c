@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/terminal/keys.h"
 #include "cli/terminal/screen.h"
+#include "cli/terminal/width.h"
 
 enum { HISTORY_LINES = 1000, PASTE_MAX = 1 << 20, ESCAPE_WAIT_MS = 30, SEQUENCE_MAX = 32 };
 enum { ESCAPE = 033, KEY_CONTINUE = 034, KEY_DELETE = 035, KEY_PASTE = 036, KEY_NEWLINE = 037 };     /* from KEY_CONTINUE on: ours, never typed */
@@ -73,6 +74,33 @@ static void draw_again(LineEdit *e) {
     e->lib.el_set(e->el, EL_REFRESH);
 }
 
+/* How far the cursor is below the prompt, at the terminal's present width. */
+static size_t rows_above(LineEdit *e) {
+    const LineInfo *line = e->lib.el_line(e->el);
+    size_t columns = width_of_terminal(STDERR_FILENO), column = width_of(str_from(e->prompt)), rows = 0, n;
+    for (Str text = { line->buffer, (size_t)(line->cursor - line->buffer) }; text.n; text = str_sub(text, n, text.n)) {
+        utf8_decode(text, &n);
+        size_t wide = width_of(str_sub(text, 0, n));
+        bool breaks = text.at[0] == '\n' || column + wide > columns;
+        rows += breaks;
+        column = (breaks ? 0 : column) + wide;
+    }
+    return rows;
+}
+
+/* Terminals break long rows again when their width changes, so the editor's idea of where the cursor is does not hold. */
+static void fit_again(LineEdit *e) {
+    Buf out = { 0 };
+    size_t up = rows_above(e);
+    buf_add_char(&out, '\r');
+    if (up) buf_add_fmt(&out, "\033[%zuA", up);
+    buf_add(&out, STR("\033[J"));
+    (void)screen_write(STDERR_FILENO, buf_str(&out));
+    buf_clear(&out);
+    e->lib.el_resize(e->el);
+    e->lib.el_set(e->el, EL_REFRESH);
+}
+
 /* A question of another thread comes first; the line is drawn again below it. */
 static void make_way(LineEdit *e) {
     (void)screen_write(STDERR_FILENO, STR("\n\033[J"));
@@ -91,7 +119,7 @@ static bool wait_for_input(LineEdit *e) {
             draw_again(e);
         } else if (n < 0 && error == EINTR && resized) {
             resized = 0;
-            e->lib.el_resize(e->el);
+            fit_again(e);
         } else if (n < 0) {
             e->interrupted = error == EINTR;
             return false;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/report.h"
 #include "policy/credentials.h"
 
@@ -129,7 +130,7 @@ void trust_prompt_explain(Cli *cli) {
     Buf text = { 0 };
     Runtime *rt = trust_prompt_read(cli, NULL, NULL);
     if (rt) trust_prompt_screen(runtime_trust_subject(rt), TRUST_MISSING, &text);
-    if (text.n) fputs(text.at, stderr);
+    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
     runtime_close(rt);
     buf_clear(&text);
 }
