@@ -275,7 +275,7 @@ static Got read_escape(LineEdit *e, wchar_t *out) {
         if (!str_eq(sequence, str_from(sequences[i].sequence))) continue;
         bool newline = sequences[i].keys[0] == KEY_NEWLINE;
         if (newline && !e->config.multiline) return GOT_NOTHING;
-        *out = sequences[i].keys[0];
+        *out = (unsigned char)sequences[i].keys[0];
         type_instead(e, sequences[i].keys + 1);
         return GOT_KEY;
     }
