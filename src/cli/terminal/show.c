@@ -335,10 +335,8 @@ static bool ask(void *ctx, Str message, Value schema, Heap *heap, Value *out, Ca
 
 static bool bridge(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *out, Cancel *cancel, Error *err) {
     Show *s = ctx;
-    pause_live(s, true);
-    bool ok = s->inner.bridge(s->inner.ctx, ask, out, cancel, err);
-    pause_live(s, false);
-    return ok;
+    settle(s);
+    return s->inner.bridge(s->inner.ctx, ask, out, cancel, err);
 }
 
 static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
