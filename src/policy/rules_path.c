@@ -14,29 +14,38 @@ static Str join(Str folder, Str path, Arena *arena) {
     return str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(path)));
 }
 
-/* The folder of an absolute path, and its last part. */
-static Str parent(Str path, Str *name) {
-    size_t n = path.n;
-    while (n > 1 && path.at[n - 1] == '/') n--;
-    size_t slash = n;
-    while (slash > 0 && path.at[slash - 1] != '/') slash--;
-    *name = str_sub(path, slash, n);
-    return slash > 1 ? str_sub(path, 0, slash - 1) : STR("/");
+/* The longest part of an absolute path that exists, with links resolved; *end: how long it is in `path`. */
+static Str existing(Str path, size_t *end, Arena *arena) {
+    char real[PATH_MAX], part[PATH_MAX];
+    memcpy(part, path.at, path.n);
+    for (size_t n = path.n; n > 0; n--) {
+        bool whole = n == path.n || part[n] == '/';
+        part[n] = 0;
+        if (whole && realpath(part, real)) return *end = n, arena_str(arena, str_from(real));
+        part[n] = path.at[n];
+    }
+    return *end = 0, STR("");
 }
 
-/* Resolves the links of the part that exists. The rest, which a call may create, is appended as it is. */
-static Str resolve(Str path, unsigned links, Arena *arena) {
-    char real[PATH_MAX], target[PATH_MAX];
-    Str name;
-    path = arena_str(arena, path);
-    if (path.n >= PATH_MAX || links == 0) return path_normal(arena, path);
-    if (realpath(path.at, real)) return arena_str(arena, str_from(real));
-    if (path.n <= 1) return STR("/");
-    Str folder = resolve(parent(path, &name), links, arena);
-    Str whole = join(folder, name, arena);
-    ssize_t n = readlink(whole.at, target, sizeof target);     /* a link to a file that does not exist yet */
-    if (n > 0) return resolve(join(folder, (Str){ target, (size_t)n }, arena), links - 1, arena);
-    return path_normal(arena, whole);
+/* Resolves the links of the part that exists. The rest, which a call may create, is appended; it may begin with a link to a
+ * file that does not exist yet. */
+static Str resolve(Str path, Arena *arena) {
+    char target[PATH_MAX];
+    for (unsigned links = 0; links < LINKS_MAX && path.n > 0 && path.n < PATH_MAX - 1; links++) {
+        size_t end;
+        path = arena_str(arena, path);
+        Str real = existing(path, &end, arena);
+        if (end == path.n) return real;
+        while (end < path.n && path.at[end] == '/') end++;
+        Str rest = str_sub(path, end, path.n);
+        ptrdiff_t slash = str_find_char(rest, '/');
+        Str name = str_sub(rest, 0, slash < 0 ? rest.n : (size_t)slash);
+        Str whole = join(real, name, arena);
+        ssize_t n = readlink(whole.at, target, sizeof target);
+        if (n <= 0) return path_normal(arena, join(real, rest, arena));
+        path = join(join(real, (Str){ target, (size_t)n }, arena), str_sub(rest, name.n + 1, rest.n), arena);
+    }
+    return path_normal(arena, path);
 }
 
 RulesRoots rules_path_roots(const RulesCall *call, Arena *arena) {
@@ -45,16 +54,16 @@ RulesRoots rules_path_roots(const RulesCall *call, Arena *arena) {
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (folders[i].n == 0 || (i && str_eq(folders[i], folders[0]))) continue;
         r.at[r.n++] = path_normal(arena, folders[i]);
-        r.at[r.n++] = resolve(folders[i], LINKS_MAX, arena);
+        r.at[r.n++] = resolve(folders[i], arena);
     }
     return r;
 }
 
 RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena) {
     Str whole = join(call->cwd.n ? call->cwd : call->root, path, arena);
-    RulesSpelling s = { path_normal(arena, whole), resolve(whole, LINKS_MAX, arena), STR("") };
+    RulesSpelling s = { path_normal(arena, whole), resolve(whole, arena), STR("") };
     bool tilde = call->home.n && (str_eq(path, STR("~")) || str_starts(path, STR("~/")));
-    if (tilde) s.tilde = resolve(join(call->home, str_sub(path, 2, path.n), arena), LINKS_MAX, arena);
+    if (tilde) s.tilde = resolve(join(call->home, str_sub(path, 2, path.n), arena), arena);
     return s;
 }
 

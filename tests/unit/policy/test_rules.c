@@ -298,6 +298,36 @@ static void test_pulled(void **state) {
     archive_remove(dir);
 }
 
+/* A path of many missing parts, a path that is too long, and links in a circle. */
+static void test_odd_paths(void **state) {
+    (void)state;
+    char *dir = archive_folder(), *link = NULL;
+    Project *p = load(DENY("file: [\"secrets/**\"]") "  - { name: b, file: [\"**/round\"], decide: deny }\n", dir);
+    assert_true(asprintf(&link, "%s/round", dir) > 0);
+    assert_int_equal(symlink("round", link), 0);
+    Buf deep = { 0 }, longer = { 0 };
+    buf_add(&deep, STR("secrets"));
+    for (size_t i = 0; i < 1900; i++) buf_add(&deep, STR("/a"));
+    buf_add(&longer, STR("secrets"));
+    for (size_t i = 0; i < 20000; i++) buf_add(&longer, STR("/a"));
+    const struct { Str path; RuleVerdict verdict; } cases[] = {
+        { buf_str(&deep), RULE_DENY }, { buf_str(&longer), RULE_DENY }, { STR("round"), RULE_DENY }, { STR("round/x"), RULE_NONE }, { STR(""), RULE_NONE },
+        { STR("/"), RULE_NONE }, { STR("//"), RULE_NONE }, { STR("/../../.."), RULE_NONE }, { STR("x/../../../../../../../../.."), RULE_NONE },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena = { 0 };
+        RulesPath path = { cases[i].path, RULES_WRITES };
+        RulesCall call = { .tool = STR("write"), .kind = CALL_FILE_WRITE, .root = p->root, .paths = &path, .n_paths = 1 };
+        assert_int_equal(rules_judge(&p->rules, &call, &arena).verdict, cases[i].verdict);
+        arena_clear(&arena);
+    }
+    buf_clear(&deep);
+    buf_clear(&longer);
+    free(link);
+    project_free(p);
+    archive_remove(dir);
+}
+
 static void test_stronger(void **state) {
     (void)state;
     RuleDef a = { .name = STR("a") }, b = { .name = STR("b") };
@@ -321,6 +351,6 @@ static void test_explain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_deny), cmocka_unit_test(test_allow), cmocka_unit_test(test_path), cmocka_unit_test(test_other),
-                                        cmocka_unit_test(test_pulled), cmocka_unit_test(test_stronger), cmocka_unit_test(test_explain) };
+                                        cmocka_unit_test(test_pulled), cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_stronger), cmocka_unit_test(test_explain) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
