@@ -351,6 +351,7 @@ static void test_explain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_deny), cmocka_unit_test(test_allow), cmocka_unit_test(test_path), cmocka_unit_test(test_other),
-                                        cmocka_unit_test(test_pulled), cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_stronger), cmocka_unit_test(test_explain) };
+                                        cmocka_unit_test(test_pulled),
+                                        cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_stronger), cmocka_unit_test(test_explain) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
