@@ -138,6 +138,8 @@ async function crash(name, env, trail) {
   }
   const [end] = JSON.parse((await p.harness(['runs', '--json'])).stdout);
   assert.equal(end.status, 'completed', where);
+  const chain = await p.harness(['runs', 'verify', '--all']);
+  assert.equal(chain.status, 0, `${where}${chain.stdout}`);
   p.drop();
   return 'resumed';
 }
