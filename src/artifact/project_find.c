@@ -11,13 +11,20 @@ static bool has(const char *dir, const char *name) {
     return n > 0 && (size_t)n < sizeof path && lstat(path, &st) == 0;
 }
 
+static bool has_one(const char *dir, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has(dir, names[i])) return true;
+    return false;
+}
+
 static bool has_settings(const char *dir) {
-    return has(dir, "harness.md") || has(dir, "harness.yaml") || has(dir, "harness.yml") || has(dir, ".harness");
+    static const char *const names[] = { PROJECT_SETTINGS };
+    return has_one(dir, names, sizeof names / sizeof *names);
 }
 
 bool project_here(const char *dir) {
-    return has_settings(dir) || has(dir, "tools.json") || has(dir, ".mcp.json") || has(dir, "space.manifest.json") || has(dir, "agent/tools") ||
-           has(dir, "agent/config.md") || has(dir, "agent/hooks");
+    static const char *const names[] = { PROJECT_NAMES };
+    return has_one(dir, names, sizeof names / sizeof *names);
 }
 
 static bool same_folder(const char *a, const char *b) {

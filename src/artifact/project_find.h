@@ -3,7 +3,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* True if the folder has something that a project consists of: harness.md (or .yaml, .yml), .harness/, tools.json, .mcp.json or a space. */
+/* What makes a folder a project. The settings also make it the project of the folders below. No call may make one of these names where the loader looks
+ * (tool/protect/protected.c). */
+#define PROJECT_SETTINGS "harness.md", "harness.yaml", "harness.yml", ".harness"
+#define PROJECT_NAMES PROJECT_SETTINGS, "tools.json", ".mcp.json", "space.manifest.json", "agent/tools", "agent/config.md", "agent/hooks"
+
+/* True if the folder has one of PROJECT_NAMES. */
 bool project_here(const char *dir);
 
 /* Looks for a project above `dir`, which has none itself. Stops after a folder with .git, before the user's home folder, before / and at a

@@ -212,13 +212,15 @@ for (const user of ways) {
     .gdbinit .lldbinit .cargo/config .cargo/config.toml rust-toolchain rust-toolchain.toml .npmrc .pnpmfile.cjs .pnpmfile.mjs .yarn/plugins/x.cjs
     .yarn/releases/yarn.cjs .yarnrc .yarnrc.yml bunfig.toml
     .husky/pre-commit .lefthook/pre-commit/x.sh .lefthook.yml lefthook.yml lefthook.toml lefthook-local.yml .config/lefthook.yml .overcommit.yml .pre-commit-config.yaml
-    .simple-git-hooks.json`.trim().split(/\s+/);
+    .simple-git-hooks.json .pre-commit-config.yml prek.toml .opencode.json mise/config.toml mise/config.local.toml pnpm-workspace.yaml rust-analyzer.toml
+    .mvn/jvm.config .mvn/extensions.xml .mvn/maven.config .mvn/wrapper/x.jar .bazelrc .bazeliskrc .bazelversion tools/bazel tools/bazel.linux-x86_64 tools/bazel.linux-arm64
+    .Renviron .Rprofile .ghci .iex.exs .irbrc .ocamlinit .pdbrc .pryrc .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .jj/repo/config.toml .sl/config`.trim().split(/\s+/);
   test(`settings and hooks of other agents, ${as}`, t => {
     const old = { '.claude/settings.json': '{}', '.claude/old.json': '{}', '.vscode/tasks.json': '{}', '.idea/gradle.xml': '<a/>', 'a b.code-workspace': '{}', 'x.sublime-project': '{}' };
     const p = person(t, user, { ...rules, ...old, '.idea/workspace.xml': '<a/>', '.claude/plans/old.md': 'old' });
     const free = ['.claude/worktrees/a', '.claude/CLAUDE.md', '.claude/plans/old.md', '.claude/plans/p.md', '.cursor/plans/p.md', '.gemini/GEMINI.md', '.kiro/specs/s.md', '.opencode/node_modules/x.js',
       '.idea/workspace.xml', '.idea/shelf/x.patch', '.vscode/ipch/x', '.github/copilot-instructions.md', '.github/workflows/ci.yml', '.github/CODEOWNERS', '.clinerules/notes.md', '.config/other',
-      '.cargo/registry/x', '.yarn/cache/x', 'Makefile', 'package.json', '.pnp.cjs', 'sub/AGENTS.md', 'AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
+      '.cargo/registry/x', '.yarn/cache/x', 'tools/other', 'mise/notes.md', '.hg/store/x', 'pom.xml', 'Makefile', 'package.json', '.pnp.cjs', 'sub/AGENTS.md', 'AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
     const names = [...theirs, ...Object.keys(old), ...free].map(name => `'${name}'`).join(' ');
     const r = p.call('sh', { do: `for f in ${names}; do mkdir -p "$(dirname "$f")"; echo x > "$f"; done` });
     assert.match(r.result.error.message, /sandbox\.tampered/);

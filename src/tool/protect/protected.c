@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "artifact/project_find.h"
 #include "base/nearly.h"
 #include "base/path.h"
 #include "tool/protect/confine.h"
@@ -116,6 +117,26 @@ static const char *const *listed(ProtectedList *l) {
 
 static Str join(ProtectedList *l, Str folder) { return str_from(protected_path(l, l->root, folder.n ? folder : STR("."))); }
 
+/* A script or a recording decides what the model answers, or what a test proves. A call may not make a missing one either. */
+static void add_answers(ProtectedList *l, Str path) {
+    if (!path.n || str_find_char(path, '\n') >= 0) return;              /* the text of a script */
+    const char *at = protected_path(l, l->root, path);
+    struct stat st;
+    add_program(l, l->root, path);
+    if (lstat(at, &st) != 0 && protected_writable(l, at) && !inside(l->workspace.at, str_from(at))) protected_add(l, at);
+}
+
+/* The model of a test is a script, a recording or the name of a profile. Paths relative to the test's own folder are below .harness. */
+static void add_test(ProtectedList *l, const TestDef *t) {
+    Value *model = value_is_dict(t->root) ? dict_find_str(value_dict(t->root), STR("model")) : NULL;
+    if (model && value_is_dict(*model)) {
+        add_answers(l, value_member_text(*model, "script"));
+        add_answers(l, value_member_text(*model, "replay"));
+    } else if (model && value_is_string(*model)) {
+        add_program(l, l->root, value_str(*model));
+    }
+}
+
 static void add_programs(ProtectedList *l) {
     const Project *p = l->project;
     for (size_t i = 0; i < p->n_tools; i++) {
@@ -125,8 +146,11 @@ static void add_programs(ProtectedList *l) {
     }
     for (size_t i = 0; i < p->n_hooks; i++) uses_hook(l, &p->hooks[i], &(UsesFound){ 0 });
     for (size_t i = 0; i < p->n_servers; i++) uses_server(l, &p->servers[i], &(UsesFound){ 0 });
-    for (size_t i = 0; i < p->settings.n_models; i++)
-        if (p->settings.models[i].script.n) add_program(l, l->root, p->settings.models[i].script);
+    for (size_t i = 0; i < p->settings.n_models; i++) {
+        add_answers(l, p->settings.models[i].script);
+        add_answers(l, p->settings.models[i].replay);
+    }
+    for (size_t i = 0; i < p->n_tests; i++) add_test(l, &p->tests[i]);
 }
 
 const char *const *protected_programs(ProtectedList *l) {
@@ -224,13 +248,28 @@ static void add_loaded(ProtectedList *l) {
 
 /* Files that the next start reads, with or without -c, whether or not the project loads. */
 static void add_usual(ProtectedList *l) {
-    static const char *const names[] = { "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json", "agent", "space.manifest.json", NEARLY_NAMES };
+    static const char *const names[] = { PROJECT_NAMES, "agent", NEARLY_NAMES };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(names[i]));
     for (size_t i = 0; i < l->n_more; i++) add_looked_at(l, l->more[i]);
 }
 
+/* harness was started below the root: the next start there looks for a project in each folder on the way up, and stops at a .git. */
+static void add_way_up(ProtectedList *l) {
+    static const char *const names[] = { PROJECT_NAMES };
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here) || !inside(here, l->root)) return;
+    for (size_t n = strlen(here); n > l->root.n; n = (size_t)(strrchr(here, '/') - here), here[n] = 0) {
+        Str folder = arena_str(l->arena, str_from(here));
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(protected_path(l, folder, str_from(names[i]))));
+        protected_git(l, folder);
+    }
+}
+
 const char *const *protected_paths(ProtectedList *l) {
-    if (!l->project || !l->self_edit) add_usual(l);
+    if (!l->project || !l->self_edit) {
+        add_usual(l);
+        add_way_up(l);
+    }
     if (l->project && !l->self_edit) {
         add_loaded(l);
         add_programs(l);
@@ -244,8 +283,11 @@ const char *const *protected_paths(ProtectedList *l) {
 
 static bool is_in(Str path, Str folder) { return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/'); }
 
-/* A recording beside the tests is data that a test names, not a rule. */
+/* The user may write a recording beside the tests, or one that a model of the project replays. */
 static bool is_recording(ProtectedList *l, Str path) {
+    const Settings *s = &l->project->settings;
+    for (size_t i = 0; i < s->n_models; i++)
+        if (s->models[i].replay.n && str_eq(path, str_from(protected_path(l, l->root, s->models[i].replay)))) return true;
     return is_in(path, str_from(protected_path(l, l->root, STR(".harness/tests")))) && str_ends(path, STR(".jsonl"));
 }
 
