@@ -5,6 +5,7 @@
 #include "guard/layers.h"
 #include "store/store.h"
 #include "tool/protect/protected.h"
+#include "tool/protect/uses.h"
 
 /* ---- rows ---- */
 
@@ -126,7 +127,9 @@ void guard_protect_init(GuardProtect *p, Str root, const Project *project, Arena
     if (home && home[0] == '/') p->home = arena_str(arena, realpath(home, real) ? str_from(real) : str_from(home));
     const char *const *folders = store_private_folders(arena);
     ProtectedList list = { .arena = arena, .project = project, .root = root, .workspace = root };
-    const char *const *programs = project && (project->n_hooks || project->n_servers) ? protected_programs(&list) : (const char *const[]){ NULL };
+    bool named = project && (project->n_hooks || project->n_servers);
+    for (size_t i = 0; project && !named && i < project->n_tools; i++) named = uses_secret(project, &project->tools[i]);
+    const char *const *programs = named ? protected_programs(&list) : (const char *const[]){ NULL };
     size_t n = 0, n_folders = 0, n_programs = 0;
     while (folders[n_folders]) n_folders++;
     while (programs[n_programs]) n_programs++;

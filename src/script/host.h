@@ -54,7 +54,7 @@ struct Host {
     Jail *jail;                          /* read-only for a hook */
     Sandbox *sandbox;                    /* NULL: exec is not available */
     const SandboxRules *rules;
-    const StrList *secret_env;           /* "NAME=value" for children; NULL: none */
+    const char *const *child_env;        /* "NAME=value" for programs of exec.run, NULL-terminated; NULL: none */
     Client *client;
     const Rules *net;                    /* NULL: any public host */
     Shelf *cache, *ctx, *metrics;        /* metrics: numbers only */

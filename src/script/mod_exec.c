@@ -45,9 +45,9 @@ static bool take_args(Run *r, const NativeArgs *a, Error *err) {
     return true;
 }
 
-/* The call's secrets come first, so that variables set by the script override them. */
+/* The host's variables come first, so that variables set by the script override them. */
 static bool take_env(Run *r, const Host *h, const NativeArgs *a, Error *err) {
-    for (size_t i = 0; h->secret_env && i < h->secret_env->n; i++) VEC_PUSH(&r->env, arena_str(&r->arena, h->secret_env->at[i]).at);
+    for (size_t i = 0; h->child_env && h->child_env[i]; i++) VEC_PUSH(&r->env, h->child_env[i]);
     Entry *e;
     if (native_given(a, 4) && value_dict(a->at[4])->n > ENV_MAX) return error_set(err, ERR_LIMIT, "too many variables (limit %d)", ENV_MAX);
     for (uint32_t i = 0; native_given(a, 4) && dict_next(value_dict(a->at[4]), &i, &e);) {

@@ -241,6 +241,20 @@ static void warn_of_exposed(const Runtime *rt) {
                       STR_ARG(p->servers[i].exposed), STR_ARG(p->servers[i].name));
 }
 
+/* The same for tools that get secrets; and for those whose programs read the workspace anyway. */
+static void warn_of_exposed_tools(const Runtime *rt) {
+    const Project *p = rt->project;
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const ToolDef *t = &p->tools[i];
+        if (t->exposed.n)
+            LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT ": the folder of this program of tool " STR_FMT ", which gets secrets, contains the workspace, so tools can write next to it: move it to a separate folder",
+                      STR_ARG(t->exposed), STR_ARG(t->name));
+        if (t->reads.n)
+            LOG_WRITE(rt->config.log, LOG_WARN, "tool " STR_FMT " gets secrets and runs " STR_FMT " in the workspace: other tools can change files that see them. Keep what it runs in a separate folder and work there",
+                      STR_ARG(t->name), STR_ARG(t->reads));
+    }
+}
+
 static bool same_paths(const char *const *a, const char *const *b) {
     size_t i = 0;
     while (a[i] && b[i] && strcmp(a[i], b[i]) == 0) i++;
@@ -295,6 +309,7 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!set_rules(rt, err)) return false;
     warn_of_less(rt);
     warn_of_exposed(rt);
+    warn_of_exposed_tools(rt);
     if (!set_state(rt, err)) return false;
     rt->rules.hidden = store_private_folders(&rt->arena);
     if (!sandbox_reach(&rt->rules, err)) return false;

@@ -24,8 +24,9 @@ static const char **argv_of(ToolCallFrame *f, Arena *arena) {
 
 static const char **env_of(ToolCallFrame *f, Arena *arena) {
     const StrList *names = &f->entry->def.env_passthrough;
-    const char **env = ARENA_ARRAY(arena, const char *, names->n + KIND_INJECTED_MAX + 1);
+    const char **env = ARENA_ARRAY(arena, const char *, names->n + KIND_PROTECTED_MAX + KIND_INJECTED_MAX + 1);
     size_t n = 0;
+    for (const char *const *more = kind_protected_env(&f->entry->def); *more; more++) env[n++] = *more;
     kind_injected_env(f, arena, env, &n);
     for (size_t i = 0; i < names->n; i++) {
         const char *name = arena_str(arena, names->at[i]).at, *value = getenv(name);

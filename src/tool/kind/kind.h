@@ -39,6 +39,9 @@ bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxRe
 /* Appends HARNESS_ARG_<NAME>=value of the injected values to `env` (strings in `arena`). */
 void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, size_t *n);
 enum { KIND_INJECTED_MAX = 64 };
+/* Variables for the programs of a tool whose program's folder is protected, NULL-terminated; the tool's own come later and count. */
+const char *const *kind_protected_env(const ToolDef *def);
+enum { KIND_PROTECTED_MAX = 2 };
 /* {stdout, stderr, exit_code}, with truncated and timed_out where they apply. */
 bool kind_process_value(ToolCallFrame *f, const SandboxResult *r, Error *err);
 /* frame->value = {"error": message}. */

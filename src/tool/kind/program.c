@@ -69,7 +69,7 @@ static void add_pair(Arena *arena, const char **env, size_t *n, const char *pref
     char *line = NULL;
     if (value_is_string(v)) line = arena_fmt(arena, "HARNESS_ARG_%s" STR_FMT "=" STR_FMT, prefix, STR_ARG(name), STR_ARG(value_str(v)));
     else if (value_is_small(v)) line = arena_fmt(arena, "HARNESS_ARG_%s" STR_FMT "=%lld", prefix, STR_ARG(name), (long long)value_small(v));
-    if (!line || *n >= KIND_INJECTED_MAX) return;
+    if (!line || *n >= KIND_PROTECTED_MAX + KIND_INJECTED_MAX) return;
     for (char *c = line; *c && *c != '='; c++)
         if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
     env[(*n)++] = line;
@@ -89,6 +89,13 @@ void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, s
             add_pair(arena, env, n, "SECRETS_", value_str(s->key), s->value);
         }
     }
+}
+
+/* Python would write bytecode to the protected folder, or take modules from where calls can write. */
+const char *const *kind_protected_env(const ToolDef *def) {
+    static const char *const none[] = { NULL }, *const closed[] = { "PYTHONDONTWRITEBYTECODE=1", NULL },
+        *const open[KIND_PROTECTED_MAX + 1] = { "PYTHONDONTWRITEBYTECODE=1", "PYTHONSAFEPATH=1", NULL };
+    return !def->secret ? none : def->safe_path ? open : closed;
 }
 
 /* ---- values ---- */

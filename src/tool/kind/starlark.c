@@ -29,6 +29,7 @@ static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
 bool kind_starlark(ToolCallFrame *f, Error *err) {
     Value out = VALUE_NONE;
     f->host->runtime = f->injected;
+    f->host->child_env = kind_protected_env(&f->entry->def);
     if (!value_is_gone(f->injected)) vm_set_call_value(f->worker->vm, f->injected);
     if (!module_call(f->worker->vm, f->entry->def.script, STR("run"), &f->args, 1, &out, err)) {
         Pipe *p = f->host->call;

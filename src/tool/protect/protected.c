@@ -143,6 +143,7 @@ static void add_programs(ProtectedList *l) {
         const ToolDef *t = &p->tools[i];
         for (size_t a = 0; a < t->argv.n; a++) add_program(l, join(l, t->folder), t->argv.at[a]);
         if (t->command) add_command(l, join(l, t->folder), template_text(t->command));
+        uses_tool(l, t, &(UsesFound){ 0 });
     }
     for (size_t i = 0; i < p->n_hooks; i++) uses_hook(l, &p->hooks[i], &(UsesFound){ 0 });
     for (size_t i = 0; i < p->n_servers; i++) uses_server(l, &p->servers[i], &(UsesFound){ 0 });

@@ -44,6 +44,9 @@ static bool is_path_text(Str s) {
     return s.n > 0 && s.n < PATH_MAX;
 }
 
+/* Servers and tools may work on the folders and files that their arguments name. */
+static bool works_on_data(const Use *u) { return u->by == USES_SERVER || u->by == USES_TOOL; }
+
 /* ---- paths ---- */
 
 static bool holds(Str folder, Str path) {
@@ -198,7 +201,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
         if (str_find(piece, STR("..")) >= 0 && realpath(written, real))      /* after a link, .. leads to another folder */
             there |= take_path(u, arena_str(u->l->arena, str_from(real)).at, role);
     }
-    bool waits = plain && whole && piece.at[0] != '-' && (slash ? u->by != USES_SERVER || role != ROLE_DATA : bare_waits(u, piece, role));
+    bool waits = plain && whole && piece.at[0] != '-' && (slash ? !works_on_data(u) || role != ROLE_DATA : bare_waits(u, piece, role));
     for (size_t i = 0; waits && i < u->folders.n; i++) {
         const char *path = protected_path(u->l, u->folders.at[i], piece);
         if (stat(path, &st) != 0) take_missing(u, path, there ? ROLE_DATA : role);      /* where it is found, what it needs has been taken */
@@ -342,7 +345,7 @@ static void take_partly(Use *u, const ShellWord *w, Role role, bool prints) {
     take_list(u, w->text, role);
     take_pieces(u, w->text, ROLE_DATA);
     if (before.n) take_piece(u, before, role == ROLE_DATA ? ROLE_DATA : ROLE_FOLDER, false);
-    if (prints || (u->by == USES_SERVER && role == ROLE_DATA)) return;
+    if (prints || (works_on_data(u) && role == ROLE_DATA)) return;
     if (w->pattern && !slashes && (str_find_char(w->text, '*') >= 0 || str_find_char(w->text, '?') >= 0))
         doubt(u, w, "which files the pattern matches is known only when it runs", "quote it, or keep the files in a folder of their own and name that folder");
     if (!path || !slashes) return;
@@ -362,7 +365,8 @@ static void take_word(Use *u, const ShellWord *w, Role role, bool prints) {
         return;
     }
     bool names = role == ROLE_CODE || role == ROLE_MODULE || role == ROLE_FOLDER || (role == ROLE_INLINE && (whole || w->splits));
-    if (names) doubt(u, w, "it chooses code, and is known only when it runs", literal);
+    bool target = u->by == USES_TOOL && u->is_text;            /* make {{target}}: it chooses among what the Makefile has */
+    if (names && !target) doubt(u, w, "it chooses code, and is known only when it runs", literal);
     take_partly(u, w, role, prints);
     if (role == ROLE_INLINE) take_pieces(u, w->text, role);
 }
@@ -516,6 +520,7 @@ static void look_implied(Use *u, const ShellCommand *c) {
             Str folder = u->folders.at[f];
             take_folder(u, folder);
             if (!is_open(u, folder) || !protected_writable(u->l, folder.at)) continue;
+            if (u->by == USES_TOOL) u->found->reads = str_from(rows[k].program);
             for (size_t i = 0; rows[k].names[i]; i++) protected_add(u->l, protected_path(u->l, folder, str_from(rows[k].names[i])));
             if (package) protected_add(u->l, protected_path(u->l, folder, STR("package.json")));
         }
@@ -726,8 +731,7 @@ void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *fou
     VEC_CLEAR(&u.folders);
 }
 
-static void quote(Buf *b, Str word) {
-    if (b->n) buf_add_char(b, ' ');
+void uses_quote(Buf *b, Str word) {
     buf_add_char(b, '\'');
     for (size_t i = 0; i < word.n; i++) {
         if (word.at[i] == '\'') buf_add(b, STR("'\\''"));
@@ -738,15 +742,18 @@ static void quote(Buf *b, Str word) {
 
 void uses_argv(ProtectedList *l, UsesBy by, Str folder, Str program, const StrList *args, UsesFound *found) {
     Buf text = { 0 };
-    quote(&text, program);
-    for (size_t i = 0; i < args->n; i++) quote(&text, args->at[i]);
+    uses_quote(&text, program);
+    for (size_t i = 0; i < args->n; i++) {
+        buf_add_char(&text, ' ');
+        uses_quote(&text, args->at[i]);
+    }
     uses_text(l, by, folder, arena_str(l->arena, buf_str(&text)), found);
     buf_clear(&text);
 }
 
-void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound *found) {
+void uses_variable(ProtectedList *l, UsesBy by, Str folder, Str name, Str value, UsesFound *found) {
     ShellWord word = { .from = 0, .to = (uint32_t)value.n };
-    Use u = { .l = l, .by = USES_SERVER, .text = value, .found = found };
+    Use u = { .l = l, .by = by, .text = value, .found = found };
     VEC_PUSH(&u.folders, str_from(protected_path(l, folder, STR("."))));
     look_variable(&u, &word, name, value);
     VEC_CLEAR(&u.folders);

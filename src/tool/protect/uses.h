@@ -1,11 +1,12 @@
-/* What of the workspace does a command line use? The one place that decides it, for command hooks, for keys of git's configuration
- * and for MCP servers that are programs.
+/* What of the workspace does a command line use? The one place that decides it, for command hooks, for keys of git's configuration,
+ * for MCP servers that are programs, and for tools that get values of the user's environment (secrets).
  *
  * The text is parsed (shell/shell.h). Literal `cd` and options such as `make -C` are followed; where the order matters, every order is
  * assumed. A word is code (a program, a script, a module, a folder to work in, a variable that a loader reads) or data (the rest).
  * What a word names is added to the list:
  *   a hook     every file and folder that a word names, with the folder that a file is in; and every name that does not exist yet
  *   a server   code with its folder, existing or not; of data the files alone, because a server may work on a folder
+ *   a tool     the same as a server
  *   git        the same as a server; and of data, paths with a slash that do not exist yet
  * A folder that holds the workspace cannot be closed. Then the file alone is added, and UsesFound says so. */
 #pragma once
@@ -13,7 +14,7 @@
 #include "shell/shell.h"
 #include "tool/protect/protected.h"
 
-typedef enum { USES_HOOK, USES_SERVER, USES_GIT } UsesBy;
+typedef enum { USES_HOOK, USES_SERVER, USES_TOOL, USES_GIT } UsesBy;
 
 typedef struct UsesFound {
     const char *why;                     /* why the effect is unknown before it runs; NULL: it is known */
@@ -21,15 +22,20 @@ typedef struct UsesFound {
     const char *instead;                 /* hint: what to write instead */
     Str exposed;                         /* a program in a folder that contains the workspace; empty: none */
     bool safe_path;                      /* Python would look for modules in such a folder */
+    Str reads;                           /* a tool: a program that reads more files of such a folder than can be protected; empty: none */
 } UsesFound;
 
 void uses_text(ProtectedList *l, UsesBy by, Str folder, Str text, UsesFound *found);
+void uses_quote(Buf *out, Str word);                                            /* as one word of shell text */
 void uses_argv(ProtectedList *l, UsesBy by, Str folder, Str program, const StrList *args, UsesFound *found);
-void uses_variable(ProtectedList *l, Str folder, Str name, Str value, UsesFound *found);      /* of a server's environment */
+void uses_variable(ProtectedList *l, UsesBy by, Str folder, Str name, Str value, UsesFound *found);      /* of an environment */
 void uses_hook(ProtectedList *l, const HookDef *h, UsesFound *found);
 void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found);
+void uses_tool(ProtectedList *l, const ToolDef *t, UsesFound *found);           /* uses_tool.c; nothing for a tool without secrets */
+/* True if the tool gets values that other calls do not have: ${NAME} in `environment`, envPassthrough, injected secrets, or env() of a script. */
+bool uses_secret(const Project *p, const ToolDef *t);
 
-/* Checks every command hook and server: reports what is unknown before it runs, and records what cannot be protected. */
+/* Checks every command hook, server and tool with secrets: reports what is unknown before it runs, and records what cannot be protected. */
 bool uses_check(Project *p, Problems *problems);
 
 /* uses_table.c: how a program interprets its words. */

@@ -1,4 +1,4 @@
-/* Paths used by command hooks and servers, and load errors for those that cannot be determined. */
+/* Paths used by command hooks, servers and tools with secrets, and load errors for those that cannot be determined. */
 #include <limits.h>
 #include "tool/protect/confine.h"
 #include "tool/protect/uses.h"
@@ -15,7 +15,7 @@ void uses_server(ProtectedList *l, const ServerDef *s, UsesFound *found) {
     if (!s->command.n) return;
     uses_argv(l, USES_SERVER, folder, s->command, &s->args, found);
     for (uint32_t i = 0; value_is_dict(s->env) && dict_next(value_dict(s->env), &i, &e);)
-        if (value_is_string(e->value)) uses_variable(l, folder, value_str(e->key), value_str(e->value), found);
+        if (value_is_string(e->value)) uses_variable(l, USES_SERVER, folder, value_str(e->key), value_str(e->value), found);
 }
 
 static void report(Problems *problems, const Origin *at, const char *what, Str name, const char *key, const UsesFound *f) {
@@ -51,6 +51,18 @@ static bool check_roots(ProtectedList *l, const ServerDef *s, Problems *problems
     return ok;
 }
 
+static bool check_tool(ProtectedList *l, Project *p, ToolDef *t, Problems *problems) {
+    UsesFound f = { 0 };
+    t->secret = uses_secret(p, t);
+    if (!t->secret) return true;
+    uses_tool(l, t, &f);
+    t->exposed = arena_str(&p->arena, f.exposed);
+    t->reads = arena_str(&p->arena, f.reads);
+    t->safe_path = f.safe_path || f.exposed.n;
+    if (f.why) report(problems, &t->origin, "tool", t->name, t->kind == TOOL_STARLARK ? "exec.run gets secrets" : "command gets secrets", &f);
+    return !f.why;
+}
+
 bool uses_check(Project *p, Problems *problems) {
     Arena arena = { 0 };
     char workspace[PATH_MAX];
@@ -75,6 +87,7 @@ bool uses_check(Project *p, Problems *problems) {
         if (f.why) report(problems, &s->origin, "server", s->name, "command", &f);
         ok = check_roots(&l, s, problems) && ok && !f.why;
     }
+    for (size_t i = 0; i < p->n_tools; i++) ok = check_tool(&l, p, &p->tools[i], problems) && ok;
     table_clear(&l.at);
     arena_clear(&arena);
     return ok;

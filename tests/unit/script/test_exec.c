@@ -45,11 +45,10 @@ static void test_exec(void **state) {
     if (!sandbox_start(&sandbox, &err)) fail_msg("%s", err.msg);
     script_begin(&u);
     SandboxRules rules = { .mode = SANDBOX_BEST_EFFORT, .workspace = tree_path("ws") };
-    static const Str secrets[] = { { "SECRET=s3cret", 13 } };
-    StrList secret_env = { .at = (Str *)(uintptr_t)secrets, .n = 1 };
+    static const char *const child_env[] = { "SECRET=s3cret", NULL };
     u.host.sandbox = sandbox;
     u.host.rules = &rules;
-    u.host.secret_env = &secret_env;
+    u.host.child_env = child_env;
     u.host.jail = tree_jail(false, &err);
     SCRIPT_CASES(&u, cases);
     assert_string_equal(tree_text("out/secret"), "secret");
