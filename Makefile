@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all browser deps demo docs test check bench fuzz fuzz-diff install clean help soak deb
+.PHONY: all browser deps demo docs test check bench fuzz fuzz-diff install clean help soak deb vendors
 
 all: deps           ## build the release program at build/harness, and the libraries
 	@scripts/build.sh release harness libharness libharness_shared
@@ -21,6 +21,9 @@ check: deps         ## sanitizers, hostile build, both compilers, static analysi
 
 browser:            ## open pages that harness writes in Chromium: nothing in them runs or loads
 	@scripts/browser.sh
+
+vendors:            ## harness guard in front of the real agents of other vendors (npm, 2 GB); FULL=1: every case
+	@scripts/vendors.sh
 
 bench:              ## measure beside other implementations: one table, and docs/performance.md
 	@scripts/deps.sh bench || echo 'Some peers may be missing: the table says which.' >&2

