@@ -331,7 +331,8 @@ static bool rebuild_turn(Frame *f, Value data, Value *pending, Error *err) {
     List *media = NULL;
     Buf text = { 0 };
     buf_add(&text, value_member_text(data, "text"));
-    bool ok = find_media(f, value_member(data, "media"), &text, &media, err) && frame_push_user(f, buf_str(&text), value_member_text(data, "attached"), media, err);
+    bool ok = find_media(f, value_member(data, "media"), &text, &media, err)
+        && frame_push_user(f, buf_str(&text), value_member_text(data, "attached"), media, err);
     buf_clear(&text);
     return ok;
 }

@@ -354,7 +354,8 @@ bool rule_rows_read(DocumentContext *c, const Document *d, Value rules, const ch
     for (uint32_t i = 0; i < value_list(rules)->n; i++) {
         Place at = document_item_place(d, rules, i);
         RuleDef rule = { .file = d->file, .line = at.line, .pulled = pulled };
-        Reader r = { .in = { .context = c, .document = d, .map = value_list(rules)->at[i], .path = arena_fmt(c->arena, "%s[%u]", path, i), .at = at }, .out = &rule };
+        Reader r = { .in = { .context = c, .document = d, .map = value_list(rules)->at[i], .path = arena_fmt(c->arena, "%s[%u]", path, i),
+            .at = at }, .out = &rule };
         bool good = read_rule(&r) && is_new(&r, out);
         if (good) VEC_PUSH(out, rule);
         ok &= good;

@@ -167,7 +167,8 @@ bool bus_signal(Bus *b, int64_t until_ns, Cancel *cancel, sd_bus_message **out, 
 
 bool bus_left(Bus *b, sd_bus_message *signal, const char *name, const char *owner) {
     const char *sender = b->lib->sd_bus_message_get_sender(signal), *of, *before, *after;
-    if (!b->lib->sd_bus_message_is_signal(signal, "org.freedesktop.DBus", "NameOwnerChanged") || !sender || strcmp(sender, "org.freedesktop.DBus") != 0) return false;
+    if (!b->lib->sd_bus_message_is_signal(signal, "org.freedesktop.DBus", "NameOwnerChanged") || !sender
+        || strcmp(sender, "org.freedesktop.DBus") != 0) return false;
     if (b->lib->sd_bus_message_read(signal, "sss", &of, &before, &after) < 0) return false;
     return strcmp(of, name) == 0 && strcmp(before, owner) == 0 && strcmp(after, owner) != 0;
 }

@@ -87,7 +87,8 @@ static bool read_container(Reader *r, int depth, JsoncNode *out) {
 }
 
 static bool read_plain(Reader *r, JsoncNode *out) {
-    while (r->at < r->text.n && (peek(r) == '-' || peek(r) == '+' || peek(r) == '.' || (peek(r) >= '0' && peek(r) <= '9') || (peek(r) >= 'a' && peek(r) <= 'z') ||
+    while (r->at < r->text.n && (peek(r) == '-' || peek(r) == '+' || peek(r) == '.' || (peek(r) >= '0' && peek(r) <= '9')
+        || (peek(r) >= 'a' && peek(r) <= 'z') ||
                                  peek(r) == 'E')) r->at++;
     out->to = r->at;
     Heap *heap = heap_new(1 << 16);

@@ -22,7 +22,7 @@ bool jsonc_read(Str text, Arena *arena, const JsoncNode **out, Error *err);
 const JsoncNode *jsonc_member(const JsoncNode *object, Str key);       /* the last one of that name, as JSON readers take it; NULL: none */
 Str jsonc_string(Str text, const JsoncNode *n, Arena *arena);          /* decoded; "" if it is not a string */
 
-/* Adds `value` (JSON on one line, or with lines that jsonc_indent made) at the end of an array, or of an object as member `key`. */
+/* Adds `value` (JSON on one line) at the end of an array, or of an object as member `key`. */
 void jsonc_add(Str text, const JsoncNode *to, Str key, Str value, Buf *out);
 /* Removes a value, and its key, from its container. */
 void jsonc_remove(Str text, const JsoncNode *from, const JsoncNode *n, Buf *out);

@@ -32,8 +32,10 @@ GuardUnknown guard_judge_unknown(const GuardCase *c) {
 /* ---- tools_policy, limits ---- */
 
 static void safety_of_kind(CallKind kind, Arena *arena, Safety *out) {
-    static const char *const builtin[CALL_KIND_COUNT] = { [CALL_SHELL] = "bash", [CALL_FILE_READ] = "read", [CALL_FILE_WRITE] = "write", [CALL_FILE_EDIT] = "edit",
-                                                          [CALL_FILE_DELETE] = "write", [CALL_SEARCH] = "grep", [CALL_AGENT] = "delegate", [CALL_META] = "task_poll",
+    static const char *const builtin[CALL_KIND_COUNT] = { [CALL_SHELL] = "bash", [CALL_FILE_READ] = "read", [CALL_FILE_WRITE] = "write",
+        [CALL_FILE_EDIT] = "edit",
+                                                          [CALL_FILE_DELETE] = "write", [CALL_SEARCH] = "grep", [CALL_AGENT] = "delegate",
+                                                              [CALL_META] = "task_poll",
                                                           [CALL_NET_FETCH] = "task_poll" };
     ToolDef def = { .name = builtin[kind] ? str_from(builtin[kind]) : STR("?"), .kind = builtin[kind] ? TOOL_BUILTIN : TOOL_MCP, .safety = VALUE_GONE,
                     .retry = VALUE_GONE, .parameters = VALUE_GONE };

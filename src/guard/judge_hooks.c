@@ -54,7 +54,8 @@ static bool event_payload(const GuardCase *c, HookEvent event, Value *out, Error
     Dict *d = dict_new(c->heap, 8, err);
     bool ok = d && put_common(c, d, STR(""), err);
     if (event == HOOK_TURN_START) ok = ok && dict_put_text(c->heap, d, "text", c->envelope->prompt, err);
-    if (event == HOOK_AGENT_STOP) ok = ok && dict_put_text(c->heap, d, "response", c->envelope->prompt, err) && dict_put_text(c->heap, d, "finish_reason", STR("stop"), err);
+    if (event == HOOK_AGENT_STOP) ok = ok && dict_put_text(c->heap, d, "response", c->envelope->prompt, err)
+        && dict_put_text(c->heap, d, "finish_reason", STR("stop"), err);
     *out = ok ? value_from_object(d) : VALUE_GONE;
     return ok;
 }
@@ -80,7 +81,8 @@ static bool cache_open(const GuardCase *c, Run *run, Cache *out, Error *err) {
     Buf path = { 0 }, text = { 0 };
     bool found = false;
     Value kept = VALUE_GONE;
-    out->scope = str_from(arena_fmt(c->arena, "guard:%s:" STR_FMT ":" STR_FMT, vendor_name(c->envelope->vendor), STR_ARG(c->envelope->session), STR_ARG(c->root)));
+    out->scope = str_from(arena_fmt(c->arena, "guard:%s:" STR_FMT ":" STR_FMT, vendor_name(c->envelope->vendor),
+        STR_ARG(c->envelope->session), STR_ARG(c->root)));
     out->store = runtime_store(c->runtime, err);
     bool ok = out->store && store_default_path(c->root, &path, err);
     if (ok) {
@@ -173,7 +175,8 @@ static void judge(const GuardCase *c, HookEvent event, Value payload, GuardRulin
         return;
     }
     if (o->decision != HOOK_ALLOW)
-        guard_ruling_set(out, GUARD_DENY, arena_str(c->arena, o->hook.n ? o->hook : str_from(hook_event_name(event))), "%s", hook_outcome_say(o, "blocked", said));
+        guard_ruling_set(out, GUARD_DENY, arena_str(c->arena, o->hook.n ? o->hook : str_from(hook_event_name(event))), "%s",
+            hook_outcome_say(o, "blocked", said));
 }
 
 void guard_judge_call_hooks(const GuardCase *c, const GuardCall *call, GuardRuling *out) {
@@ -200,7 +203,8 @@ static void take_change(const GuardCase *c, HookEvent event, const HookOutcome *
         if (c->envelope->vendor == VENDOR_COPILOT && !value_is_string(out->changed)) out->changed = value_member(o->payload, "content");
         buf_add(&out->reason, STR("a hook of the project changed the result"));
     }
-    if (event != HOOK_TOOL_POST) guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)), "a hook changed the text of the prompt, which agents do not support");
+    if (event != HOOK_TOOL_POST) guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)),
+        "a hook changed the text of the prompt, which agents do not support");
 }
 
 void guard_judge_event_hooks(const GuardCase *c, GuardRuling *out) {

@@ -158,7 +158,8 @@ static bool all_exact(const ShellCommand *c) {
 }
 
 static bool git_reads(const ShellCommand *c) {
-    static const char *const names[] = { "status", "diff", "log", "show", "blame", "ls-files", "ls-tree", "add", "commit", "grep", "rev-parse", "cat-file", "describe",
+    static const char *const names[] = { "status", "diff", "log", "show", "blame", "ls-files", "ls-tree", "add", "commit", "grep",
+        "rev-parse", "cat-file", "describe",
                                          "push", "fetch", "branch", "tag", "check-ignore", "shortlog", "stash" };
     for (uint32_t i = 1; i < c->words_n; i++) {
         if (str_starts(c->words[i].text, STR("-"))) return false;               /* -c KEY=VALUE can run programs */

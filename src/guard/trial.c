@@ -14,7 +14,8 @@ static bool check(const TestDef *def, Value *guard, Str *decision, Error *err) {
     if (!trial_unknown_key(*guard, "guard", guard_known, err)) return false;
     if (str_among(*decision, decisions, 3)) return true;
     Str near = str_nearest(*decision, decisions, 3);
-    error_set(err, ERR_VALIDATION, decision->n ? "decision: \"" STR_FMT "\" is not allow, ask or deny" : "a test with `guard` needs `decision`%.*s: allow, ask or deny",
+    error_set(err, ERR_VALIDATION, decision->n ? "decision: \"" STR_FMT "\" is not allow, ask or deny"
+        : "a test with `guard` needs `decision`%.*s: allow, ask or deny",
               STR_ARG(*decision));
     return near.n ? error_hint(err, "did you mean \"" STR_FMT "\"?", STR_ARG(near)) : false;
 }

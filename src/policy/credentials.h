@@ -6,7 +6,8 @@
 bool credentials_name(Str name);
 
 /* Calls `add` for each: user and password of a URL ("https://USER:PASSWORD@host"), parameters of a URL ("?token=VALUE"), options
- * ("--api-key=VALUE", "--token VALUE"), variables ("GITHUB_TOKEN=VALUE") and headers ("Bearer VALUE") whose names say so. References to variables ("${NAME}") are none. */
+  * ("--api-key=VALUE", "--token VALUE"), variables ("GITHUB_TOKEN=VALUE") and headers ("Bearer VALUE") whose names
+  * say so. References to variables ("${NAME}") are none. */
 void credentials_find(Str text, void (*add)(void *ctx, Str value), void *ctx);
 /* Replaces each by [redacted]. JSON stays JSON. */
 void credentials_mask(Buf *text);

@@ -80,7 +80,8 @@ bool store_migrate(Store *s, int64_t version, Error *err) {
     if (!store_begin(s, "open", err)) return false;
     bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* check again: another process may have migrated it */
     if (ok && version == 0) ok = create(s, err);
-    if (old) ok = (version < 3 ? store_import(s, version, err) : store_exec(s, format_4, "migrate", err)) && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
+    if (old) ok = (version < 3 ? store_import(s, version, err) : store_exec(s, format_4, "migrate", err))
+        && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
     ok = store_commit(s, ok, old ? "migrate" : "open", err);
     if (old && version < 3) store_import_end(s, ok);
     if (ok && version == 3) store_import_tail(s);

@@ -64,8 +64,10 @@ static bool runs_written_file(const ShellCommands *all) {
 
 /* Programs that run what the folder says in which they start. */
 static bool runs_folder(const ShellCommand *c) {
-    static const char *const names[] = { "make", "gmake", "ninja", "npm", "yarn", "pnpm", "npx", "bun", "cargo", "just", "task", "rake", "mvn", "gradle", "bundle", "tox", "nox",
-        "pytest", "cmake", "meson", "bazel", "go", "dotnet", "composer", "mix", "sbt", "ant", "scons", "invoke", "fab", "docker", "docker-compose", "vagrant", "terraform" };
+    static const char *const names[] = { "make", "gmake", "ninja", "npm", "yarn", "pnpm", "npx", "bun", "cargo", "just", "task", "rake",
+        "mvn", "gradle", "bundle", "tox", "nox",
+        "pytest", "cmake", "meson", "bazel", "go", "dotnet", "composer", "mix", "sbt", "ant", "scons", "invoke", "fab", "docker",
+            "docker-compose", "vagrant", "terraform" };
     Str word = c->words_n ? c->words[0].text : STR("");
     if (word.n && word.at[0] != '/' && str_find_char(word, '/') >= 0) return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

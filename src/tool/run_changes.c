@@ -93,7 +93,8 @@ bool run_change_keep(Run *r, Str tool, Str bytes, Buf *key) {
 /* ---- putting back ---- */
 
 const char *run_revert_name(RevertState s) {
-    static const char *const names[] = { [REVERT_READY] = "can be put back", [REVERT_DONE] = "already as before", [REVERT_CHANGED] = "changed by something else",
+    static const char *const names[] = { [REVERT_READY] = "can be put back", [REVERT_DONE] = "already as before",
+        [REVERT_CHANGED] = "changed by something else",
                                          [REVERT_NOT_KEPT] = "its old content was not kept", [REVERT_REFUSED] = "may not be written" };
     return names[s];
 }

@@ -58,7 +58,18 @@ test('at a terminal: the end of a long command is shown, too', t => {
   });
   const out = terminal(p, [['', 'n no'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
   assert.match(out.output, /echo the-end/);
-  assert.match(out.output, /101 lines of it are not shown\./);
+  assert.match(out.output, /101 lines of it are not shown: v shows all of it, which a yes needs\./);
+});
+
+test('at a terminal: a yes counts only when all of the call was shown', t => {
+  const p = caller(t, { '.harness/tools/d.md': '---\nconfirm: true\nparameters:\n  x: { type: string }\nscript: |\n  def run(args):\n      return "did it"\n---\nD.\n' });
+  const lines = n => Array.from({ length: n }, (_, i) => `# ${i}`);
+  const args = JSON.stringify({ x: [...lines(150), 'touch HIDDEN', ...lines(150)].join('\n') });
+  for (const first of ['v', 'y']) {
+    const out = terminal(p, [['', 'are not shown'], ['', 'n no'], [`${first}\n`, 'touch HIDDEN'], ['', 'n no'], ['y\n', 'did it']], ['call', 'd', args]);
+    assert.equal(out.missing, null, out.output);
+    assert.equal(out.status, 0);
+  }
 });
 
 test('at a terminal: the schema of a script\'s question cannot emit control sequences', t => {

@@ -171,3 +171,12 @@ test('the graph starts nothing and needs no trust', t => {
   assert.match(r.stdout, /hook noisy {2}tool\.pre/);
   assert.ok(!existsSync(join(p.dir, 'started')));
 });
+
+test('rules cover the tools that they can deny or ask about', t => {
+  const p = caller(t, { 'harness.md': '---\nbuiltin_tools: [bash, read, write]\nrules:\n  - { name: no-force, shell: [git, push, "--force*"], decide: deny }\n'
+    + '  - { name: no-env, file: ["**/.env*"], decide: deny }\n  - { name: ask-write, tool: write, decide: ask }\n  - { name: fine, shell: [ls], decide: allow }\n---\nHi.\n' });
+  const rules = name => toolOf(graph(p), graph(p).agents[0].name, name).guards.filter(g => g.kind === 'rule').map(g => `${g.name} ${g.effect} ${g.line}`);
+  assert.deepEqual(rules('bash'), ['no-force denies 4']);
+  assert.deepEqual(rules('read'), ['no-env denies 5']);
+  assert.deepEqual(rules('write'), ['no-env denies 5', 'ask-write asks 6']);
+});

@@ -99,7 +99,7 @@ typedef struct Doctor {
     Cli *cli;
     Vendor vendor;
     VEC(Row) rows;
-    size_t installed, failures;
+    size_t installed, failures, before;      /* before: failures of the agents before this one */
     bool first;
 } Doctor;
 
@@ -169,7 +169,8 @@ static void check_entries(Doctor *d, const GuardFile *f, const GuardInstalled *i
     if (!i->found) return;
     d->installed++;
     if (i->missing) add(d, "FAILS", "%s: %zu events have no entry: run harness guard install %s again", f->full, i->missing, vendor_name(d->vendor));
-    else if (!i->current) add(d, "note", "%s: the entries are not what this version installs: run harness guard install %s again", f->full, vendor_name(d->vendor));
+    else if (!i->current) add(d, "note", "%s: the entries are not what this version installs: run harness guard install %s again", f->full,
+        vendor_name(d->vendor));
     else add(d, "ok", "%s", f->full);
     if (i->disabled) add(d, "FAILS", "%s: disableAllHooks is true, so no hook runs", f->full);
     if (is_ours_and_runs(i->command.at)) try_hook(d, f, i);
@@ -215,7 +216,8 @@ static void add_holes(Doctor *d) {
 static void print_json(Doctor *d, bool found) {
     Buf *out = &d->cli->out;
     buf_add(out, d->first ? STR("[") : STR(","));
-    buf_add_fmt(out, "{\"vendor\":\"%s\",\"program\":%s,\"installed\":%s,\"checks\":[", vendor_name(d->vendor), found ? "true" : "false", d->installed ? "true" : "false");
+    buf_add_fmt(out, "{\"vendor\":\"%s\",\"program\":%s,\"installed\":%s,\"checks\":[", vendor_name(d->vendor), found ? "true" : "false",
+        d->installed ? "true" : "false");
     for (size_t i = 0; i < d->rows.n; i++) {
         buf_add_fmt(out, "%s{\"state\":\"%s\",\"text\":", i ? "," : "", d->rows.at[i].state);
         json_write_string(out, buf_str(&d->rows.at[i].text), false);
@@ -227,7 +229,7 @@ static void print_json(Doctor *d, bool found) {
 static void print_text(Doctor *d, bool found) {
     Buf *out = &d->cli->out;
     buf_add_fmt(out, "%s%s: %s\n", d->first ? "" : "\n", vendor_title(d->vendor),
-                d->installed ? "guarded" : found ? "NOT guarded" : "not found");
+                d->installed && d->failures > d->before ? "guarded, but see below" : d->installed ? "guarded" : found ? "NOT guarded" : "not found");
     for (size_t i = 0; i < d->rows.n; i++) {
         buf_add_fmt(out, "  %-6s", d->rows.at[i].state);
         cli_escape(out, buf_str(&d->rows.at[i].text), false);
@@ -252,13 +254,14 @@ static void doctor_reset(Doctor *d) {
     for (size_t i = 0; i < d->rows.n; i++) buf_clear(&d->rows.at[i].text);
     VEC_CLEAR(&d->rows);
     d->installed = 0;
+    d->before = d->failures;
 }
 
 int command_guard_doctor(Cli *cli) {
     Doctor d = { .cli = cli, .first = true };
     Error err = { 0 };
     Vendor only = VENDOR_HARNESS;
-    if (cli->args.n_operands && !guard_vendor_named(cli->args.operands[0], &only, &err)) return cli_fail(cli, CLI_FAILED, &err);
+    if (cli->args.n_operands && !guard_file_vendor(cli->args.operands[0], &only, &err)) return cli_fail(cli, CLI_FAILED, &err);
     for (d.vendor = VENDOR_HARNESS + 1; d.vendor < VENDOR_COUNT; d.vendor++) {
         if (only != VENDOR_HARNESS && d.vendor != only) continue;
         check(&d, only != VENDOR_HARNESS);

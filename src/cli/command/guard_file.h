@@ -13,4 +13,4 @@ typedef struct GuardFile {
 
 /* False: the agent has no such file, or the path leads out of the project. */
 bool guard_file_find(Cli *cli, Vendor vendor, GuardScope scope, GuardFile *f, Error *err);
-bool guard_vendor_named(const char *name, Vendor *out, Error *err);     /* of the command line */
+bool guard_file_vendor(const char *name, Vendor *out, Error *err);     /* of the command line */

@@ -61,7 +61,7 @@ bool guard_file_find(Cli *cli, Vendor vendor, GuardScope scope, GuardFile *f, Er
     return guard_install_path(&f->install, f->full, err) && resolve(f, err);
 }
 
-bool guard_vendor_named(const char *name, Vendor *out, Error *err) {
+bool guard_file_vendor(const char *name, Vendor *out, Error *err) {
     size_t n;
     const Str *names = vendor_list(&n);
     if (vendor_find(str_from(name), out) && guard_vendor(*out)) return true;
@@ -81,7 +81,8 @@ static bool begin(Work *w, Error *err) {
     Vendor vendor;
     GuardScope scope;
     struct stat st;
-    if (!guard_vendor_named(w->cli->args.operands[0], &vendor, err) || !find_scope(w->cli, &scope, err) || !guard_file_find(w->cli, vendor, scope, &w->file, err)) return false;
+    if (!guard_file_vendor(w->cli->args.operands[0], &vendor, err) || !find_scope(w->cli, &scope, err)
+        || !guard_file_find(w->cli, vendor, scope, &w->file, err)) return false;
     w->exists = stat(w->file.path, &st) == 0;
     return !w->exists || file_read(w->file.path, FILE_MAX, &w->before, err) || error_wrap(err, "%s", w->file.path);
 }
@@ -191,7 +192,8 @@ int command_guard_install(Cli *cli) {
 int command_guard_uninstall(Cli *cli) {
     Work w = { .cli = cli, .did = "removed the guard of" };
     Error err = { 0 };
-    bool ok = begin(&w, &err) && (!w.exists || guard_uninstall_text(&w.file.install, buf_str(&w.before), &w.after, &err) || error_wrap(&err, "%s", w.file.path));
+    bool ok = begin(&w, &err) && (!w.exists || guard_uninstall_text(&w.file.install, buf_str(&w.before), &w.after, &err)
+        || error_wrap(&err, "%s", w.file.path));
     w.changed = ok && w.exists && !str_eq(buf_str(&w.before), buf_str(&w.after));
     if (w.changed) ok = remove_entries(&w, &err);
     return report(&w, ok, &err);

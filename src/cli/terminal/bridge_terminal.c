@@ -229,7 +229,8 @@ static void add_list(const Picking *p, Buf *text) {
     size_t n = p->n < SHOWN_MAX ? p->n : SHOWN_MAX;
     add_numbered(text, p->list, n);
     if (p->more || p->n > n) buf_add(text, STR("  … and more: type the beginning or a part of the path\n"));
-    buf_add(text, p->ask->multiple ? STR("numbers or path, / or ~/ for other folders (empty ends)> ") : STR("number or path, / or ~/ for other folders (empty closes)> "));
+    buf_add(text, p->ask->multiple ? STR("numbers or path, / or ~/ for other folders (empty ends)> ")
+        : STR("number or path, / or ~/ for other folders (empty closes)> "));
 }
 
 static bool show_picker(Terminal *t, const BridgeAsk *ask, BridgeAnswer *out, Cancel *cancel, Error *err) {

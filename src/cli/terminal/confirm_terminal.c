@@ -87,11 +87,11 @@ bool confirm_terminal_question(Terminal *t, Str text, Cancel *cancel, Buf *answe
 
 /* ---- confirmation ---- */
 
-/* Shows the start and the end of a long text. Returns how many lines are missing: the question mentions it. */
-static size_t add_indented(const Terminal *t, Buf *out, Str text) {
+/* Shows the start and the end of a long text, or all of it. Returns how many lines are missing: the question mentions it. */
+static size_t add_indented(const Terminal *t, Buf *out, Str text, bool all) {
     size_t lines = 0, at = 0, columns = width_of_terminal(t->fd);
     for (Str rest = text, line; str_next_line(&rest, &line);) lines++;
-    size_t missing = lines > SHOWN_LINES ? lines - SHOWN_LINES : 0;
+    size_t missing = !all && lines > SHOWN_LINES ? lines - SHOWN_LINES : 0;
     for (Str line; str_next_line(&text, &line); at++) {
         if (missing && at == SHOWN_LINES / 2) buf_add_fmt(out, "… %zu lines are not shown …\n", missing);
         if (!missing || at < SHOWN_LINES / 2 || at >= SHOWN_LINES / 2 + missing) wrap_lines(out, line, 2, columns);
@@ -140,7 +140,8 @@ static void add_choices(const Terminal *t, const ConfirmQuestion *q, Buf *out) {
     if (used) buf_add_char(out, '\n');
 }
 
-static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text) {
+/* Returns the number of lines that are missing. */
+static size_t add_question(const Terminal *t, const ConfirmQuestion *q, bool all, Buf *text) {
     Buf head = { 0 };
     buf_add(&head, STR("allow "));
     cli_escape_all(&head, q->tool, false);
@@ -149,9 +150,10 @@ static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text)
     buf_add(&head, STR(")"));
     wrap_lines(text, buf_str(&head), 0, width_of_terminal(t->fd));
     buf_clear(&head);
-    size_t missing = add_indented(t, text, q->shown);
-    if (missing) buf_add_fmt(text, "%zu lines of it are not shown.\n", missing);
+    size_t missing = add_indented(t, text, q->shown, all);
+    if (missing) buf_add_fmt(text, "%zu lines of it are not shown: v shows all of it, which a yes needs.\n", missing);
     add_choices(t, q, text);
+    return missing;
 }
 
 /* Unknown text does not count as a refusal the first time: the question is repeated. The second time it refuses, and the text is the reason for
@@ -159,11 +161,21 @@ static void add_question(const Terminal *t, const ConfirmQuestion *q, Buf *text)
 static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel *cancel) {
     Buf text = { 0 }, line = { 0 };
     ConfirmAnswer answer = CONFIRM_NO;
-    add_question(t, q, &text);
+    size_t missing = add_question(t, q, false, &text);
     buf_add(&text, STR("> "));
     for (int asked = 1; ask_line(t, buf_str(&text), cancel, &line); asked++) {
         Str said = str_trim(buf_str(&line));
-        if (understand(q, said, &answer)) break;
+        bool known = understand(q, said, &answer);
+        if (known && (answer == CONFIRM_NO || !missing)) break;
+        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* nobody agrees to what they cannot have seen */
+            buf_reset(&text);
+            missing = add_question(t, q, true, &text);
+            buf_add(&text, STR("> "));
+            answer = CONFIRM_NO;
+            asked = 0;
+            keys_drain(t->fd);
+            continue;
+        }
         if (asked == 2 && said.n) {
             buf_add(q->reason, said);
             break;
@@ -261,7 +273,7 @@ static bool ask_asked(Terminal *t, Str message, Value schema, Heap *heap, Dict *
     Buf text = { 0 }, line = { 0 };
     bool answered;
     buf_add(&text, STR("harness: a tool asks:\n"));
-    (void)add_indented(t, &text, message);                   /* indented, so that no line can look like one of ours */
+    (void)add_indented(t, &text, message, true);                   /* indented, so that no line can look like one of ours */
     say(t, buf_str(&text));
     bool ok = ask_properties(t, schema, heap, content, &answered, cancel, err);
     if (ok && answered) answered = ask_line(t, STR("Send this answer? [y/N]: "), cancel, &line);

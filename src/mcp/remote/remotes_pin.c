@@ -278,5 +278,5 @@ bool mcp_remotes_approve(McpRemotes *m, Str server, Str seen, Error *err) {
     if (same && s->listed) remotes_save(s);
     pthread_mutex_unlock(&s->lock);
     buf_clear(&now);
-    return same || error_set(err, ERR_POLICY, "the tools of server " STR_FMT " have changed again (approve them anew)", STR_ARG(server));
+    return same || error_set(err, ERR_POLICY, "the tools of server " STR_FMT " changed while you looked at them (approve them again)", STR_ARG(server));
 }

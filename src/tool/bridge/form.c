@@ -28,7 +28,8 @@ static bool choice(Heap *h, const char *title, const Str *names, size_t n, Value
 static bool field(Heap *h, const BridgeAsk *ask, Value *out, Error *err) {
     if (ask->kind == BRIDGE_DIALOG) return choice(h, "Button", ask->buttons, ask->n_buttons, out, err);
     bool listed = !ask->multiple && !ask->more_files && ask->n_files > 0 && ask->n_files <= ENUM_MAX;
-    return choice(h, ask->multiple ? "Files of the workspace, separated by commas" : "A file of the workspace", ask->files, listed ? ask->n_files : 0, out, err);
+    return choice(h, ask->multiple ? "Files of the workspace, separated by commas" : "A file of the workspace", ask->files,
+        listed ? ask->n_files : 0, out, err);
 }
 
 static const char *field_name(const BridgeAsk *ask) { return ask->kind == BRIDGE_DIALOG ? "button" : ask->multiple ? "files" : "file"; }

@@ -31,6 +31,26 @@ static bool add_policy(const Visit *v, const Run *r, const ToolEntry *e) {
     return d.verdict != POLICY_DENY;
 }
 
+/* Each row alone, about a call with unknown arguments: rows that may deny or ask about some call of the tool match it. */
+static void add_rules(const Visit *v, const Run *r, const ToolEntry *e) {
+    const Project *p = r->rt->project;
+    RulesCall call = { .vendor = VENDOR_HARNESS, .tool = e->def.name, .aliases = e->def.aliases.at, .n_aliases = e->def.aliases.n, .ambiguous = e->def.ambiguous,
+                       .kind = project_call_kind(&e->def), .root = p->root };
+    for (size_t i = 0; i < p->rules.n; i++) {
+        RuleDef *row = &p->rules.at[i];
+        Arena arena = { 0 };
+        Buf what = { 0 };
+        RulesVerdict d = rules_judge(&(RuleRows){ .at = row, .n = 1 }, &call, &arena);
+        bool always = !row->shell.n && !row->n_paths && !row->hosts.n && !row->urls.n;
+        if (!always) rule_describe(row, &what);
+        if (d.verdict == RULE_DENY || d.verdict == RULE_ASK)
+            v->each(v->ctx, &(ToolGuard){ .kind = TOOL_GUARD_RULE, .name = row->name, .effect = d.verdict == RULE_DENY ? "denies" : "asks",
+                                          .origin = &(Origin){ .file = row->file, .line = row->line }, .when = buf_str(&what) });
+        buf_clear(&what);
+        arena_clear(&arena);
+    }
+}
+
 static void add_hook(void *ctx, const HookDef *def, HookCover cover) {
     const Visit *v = ctx;
     v->each(v->ctx, &(ToolGuard){ .kind = TOOL_GUARD_HOOK, .name = def->name, .effect = hook_event_name(v->event), .origin = &def->origin,
@@ -63,6 +83,7 @@ static void add_timeout(const Visit *v, const Run *r, const ToolEntry *e) {
 bool tool_guards(Run *r, const Call *call, const ToolEntry *e, void (*each)(void *ctx, const ToolGuard *g), void *ctx, Error *err) {
     Visit v = { .each = each, .ctx = ctx };
     if (!add_blocked(&v, call, e) || !add_policy(&v, r, e)) return true;
+    add_rules(&v, r, e);
     if (e->root) add(&v, TOOL_GUARD_WORKSPACE, e->safety.workspace_root, "confines");
     if (!add_hooks(&v, r, call, e, HOOK_TOOL_PRE, err)) return false;
     if (e->inspect) add(&v, TOOL_GUARD_CHECK, STR("arguments"), "may deny or ask");

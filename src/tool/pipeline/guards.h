@@ -3,7 +3,7 @@
 #pragma once
 #include "tool/pipeline/call.h"
 
-#define TOOL_GUARDS(X) X(BLOCKED, "agent") X(POLICY, "policy") X(WORKSPACE, "workspace_root") X(HOOK, "hook") X(CHECK, "check") X(LIMIT, "limit")
+#define TOOL_GUARDS(X) X(BLOCKED, "agent") X(POLICY, "policy") X(RULE, "rule") X(WORKSPACE, "workspace_root") X(HOOK, "hook") X(CHECK, "check") X(LIMIT, "limit")
 typedef enum ToolGuardKind {
 #define X(id, name) TOOL_GUARD_##id,
     TOOL_GUARDS(X)
@@ -16,7 +16,7 @@ typedef struct ToolGuard {
     Str name;                            /* the rule, the hook, the folder, the limit */
     const char *effect;                  /* "denies", "asks", "tool.pre", … */
     Str when;                            /* asked only if this holds; empty: always */
-    const Origin *origin;                /* of a hook; else NULL */
+    const Origin *origin;                /* of a hook or a rule; else NULL */
 } ToolGuard;
 
 /* Visits the guards in the order in which the pipeline asks them. Ends after one that denies every call. The texts of a guard are valid during its

@@ -166,7 +166,8 @@ static size_t list_tools(Run *r, const Call *call, bool hidden_too, const ToolEn
     size_t n = list(r->rt->registry, scopes, scopes_of(r, call, scopes), out), kept = 0;
     for (size_t i = 0; i < n; i++) {
         const ToolEntry *e = (*out)[i];
-        if (offered(r, call, e) && (!run_planning(r) || tool_allowed_by_plan(e)) && needed(r, e, *out, n) && (hidden_too || shown(r, call, e))) (*out)[kept++] = e;
+        if (offered(r, call, e) && (!run_planning(r) || tool_allowed_by_plan(e)) && needed(r, e, *out, n)
+            && (hidden_too || shown(r, call, e))) (*out)[kept++] = e;
     }
     return kept;
 }

@@ -55,10 +55,13 @@ static void test_auto(void **state) {
 
 static void test_refused_envelopes(void **state) {
     (void)state;
-    static const char *const cases[] = { "", " \n", "null", "[]", "3", "{", "{}", "{\"hook_event_name\":\"PreToolUse\"}", "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":3}",
+    static const char *const cases[] = { "", " \n", "null", "[]", "3", "{", "{}", "{\"hook_event_name\":\"PreToolUse\"}",
+        "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":3}",
         "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"\"}", "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":[1]}",
-        "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":\"{\"}", "{\"hook_event_name\":\"Nonsense\",\"tool_name\":\"Bash\"}", "{\"hook_event_name\":[\"PreToolUse\"]}",
-        "{\"toolCall\":{\"name\":\"x\"}}", "{\"clineVersion\":\"1\"}", "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"} {}", "{\"tool_name\":\"\\ud800\"}" };
+        "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":\"{\"}",
+            "{\"hook_event_name\":\"Nonsense\",\"tool_name\":\"Bash\"}", "{\"hook_event_name\":[\"PreToolUse\"]}",
+        "{\"toolCall\":{\"name\":\"x\"}}", "{\"clineVersion\":\"1\"}", "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"} {}",
+            "{\"tool_name\":\"\\ud800\"}" };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Scene p;
         if (read_text(&p, VENDOR_CLAUDE, cases[i])) fail_msg("accepted: %s", cases[i]);
@@ -125,9 +128,12 @@ static void test_readings(void **state) {
 static void test_refused_calls(void **state) {
     (void)state;
     static const char *const inputs[][2] = {
-        { "Bash", "{}" }, { "Bash", "{\"command\":3}" }, { "Bash", "{\"command\":[1]}" }, { "Bash", "{\"command\":[]}" }, { "Bash", "{\"command\":\"a\\u0000b\"}" },
-        { "Bash", "{\"command\":\"ls\",\"cmd\":\"rm\"}" }, { "Read", "{}" }, { "Read", "{\"file_path\":\"\"}" }, { "Read", "{\"file_path\":3}" }, { "Read", "{\"file_path\":null}" },
-        { "Read", "{\"file_path\":\"a\",\"path\":\"b\"}" }, { "Read", "{\"file_path\":\"a\\u0000\"}" }, { "Edit", "{\"files\":[3]}" }, { "Grep", "{\"path\":3}" },
+        { "Bash", "{}" }, { "Bash", "{\"command\":3}" }, { "Bash", "{\"command\":[1]}" }, { "Bash", "{\"command\":[]}" },
+            { "Bash", "{\"command\":\"a\\u0000b\"}" },
+        { "Bash", "{\"command\":\"ls\",\"cmd\":\"rm\"}" }, { "Read", "{}" }, { "Read", "{\"file_path\":\"\"}" },
+            { "Read", "{\"file_path\":3}" }, { "Read", "{\"file_path\":null}" },
+        { "Read", "{\"file_path\":\"a\",\"path\":\"b\"}" }, { "Read", "{\"file_path\":\"a\\u0000\"}" }, { "Edit", "{\"files\":[3]}" },
+            { "Grep", "{\"path\":3}" },
         { "NotebookEdit", "{\"notebook_path\":\"a\",\"new_source\":\"x\",\"new_string\":\"y\"}" },
     };
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
@@ -144,7 +150,8 @@ static void test_input_back(void **state) {
     (void)state;
     Scene p;
     Value now, out;
-    assert_true(calls_of(&p, VENDOR_OPENCODE, "{\"hook_event_name\":\"tool.execute.before\",\"tool\":\"edit\",\"args\":{\"filePath\":\"/nonexistent/root/b.c\",\"oldString\":\"x\",\"more\":1}}"));
+    assert_true(calls_of(&p, VENDOR_OPENCODE,
+        "{\"hook_event_name\":\"tool.execute.before\",\"tool\":\"edit\",\"args\":{\"filePath\":\"/nonexistent/root/b.c\",\"oldString\":\"x\",\"more\":1}}"));
     assert_true(json_read(p.heap, STR("{\"path\":\"b.c\",\"old_string\":\"y\",\"more\":1}"), &(JsonRead){ 0 }, &now, &p.err));
     assert_true(guard_calls_input(&p.e, &p.calls.at[0], now, STR("/nonexistent/root"), p.heap, &out, &p.err));
     Buf text = { 0 };
@@ -173,9 +180,12 @@ static void test_patch(void **state) {
     assert_true(patch.at[1].kind == GUARD_PATCH_UPDATE && str_eq(patch.at[1].path, STR("c.c")) && str_eq(patch.at[1].to, STR("d.c")));
     assert_true(patch.at[2].kind == GUARD_PATCH_DELETE && str_eq(patch.at[2].path, STR("e.c")));
     static const char *const bad[] = { "", "x", "*** Begin Patch", "*** Begin Patch\n*** End Patch", "*** Begin Patch\n*** Add File: \n+x\n*** End Patch",
-        "*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** Move to: c\n*** End Patch",
-        "*** Begin Patch\n*** Delete File: a\n+x\n*** End Patch", "*** Begin Patch\n*** Rename File: a\n*** End Patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n*** Add File: b\n+y",
-        "cat <<X\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nX", "*** Begin Patch\n*** Update File: a\n@@\njunk\n*** End Patch", "*** Begin Patch\n*** Add File: a\tb\x01\n+x\n*** End Patch" };
+        "*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch",
+            "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** Move to: c\n*** End Patch",
+        "*** Begin Patch\n*** Delete File: a\n+x\n*** End Patch", "*** Begin Patch\n*** Rename File: a\n*** End Patch",
+            "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n*** Add File: b\n+y",
+        "cat <<X\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nX", "*** Begin Patch\n*** Update File: a\n@@\njunk\n*** End Patch",
+            "*** Begin Patch\n*** Add File: a\tb\x01\n+x\n*** End Patch" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (guard_patch_read(str_from(bad[i]), &arena, &patch, &err)) fail_msg("accepted: %s", bad[i]);
     arena_clear(&arena);

@@ -102,8 +102,10 @@ static void test_texts(void **state) {
           "\"'/opt/my tools/harness' guard claude --project '/src/it'\\\\''s'\", \"timeout\": 30, \"onFailure\":\"block\" }] }\r\n\t\t]," },
         { VENDOR_GEMINI, GUARD_SCOPE_USER, "{\"a\":[]}", "{\"a\":[], \"hooks\": {" },
         { VENDOR_QWEN, GUARD_SCOPE_USER, "// mine\n{}\n", "// mine\n{\n  \"hooks\": {" },
-        { VENDOR_KIMI, GUARD_SCOPE_USER, "model = \"k2\"", "model = \"k2\"\n\n# harness guard: begin (harness guard uninstall kimi removes this block)\n[[hooks]]\nevent = \"PreToolUse\"\n" },
-        { VENDOR_CODEX, GUARD_SCOPE_MANAGED, "", "# harness guard: begin (harness guard uninstall codex removes this block)\n[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\n" },
+        { VENDOR_KIMI, GUARD_SCOPE_USER, "model = \"k2\"",
+            "model = \"k2\"\n\n# harness guard: begin (harness guard uninstall kimi removes this block)\n[[hooks]]\nevent = \"PreToolUse\"\n" },
+        { VENDOR_CODEX, GUARD_SCOPE_MANAGED, "",
+            "# harness guard: begin (harness guard uninstall codex removes this block)\n[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\n" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         GuardInstall g = of(cases[i].v, cases[i].s);
@@ -135,13 +137,16 @@ static void test_refusals(void **state) {
     (void)state;
     static const struct { Vendor v; const char *text, *error; } cases[] = {
         { VENDOR_CLAUDE, "[]", "it does not hold an object" }, { VENDOR_CLAUDE, "{\"hooks\": 1}", "its \"hooks\" is not an object" },
-        { VENDOR_CLAUDE, "{\"hooks\": {\"PreToolUse\": {}}}", "its hooks.PreToolUse is not a list" }, { VENDOR_CLAUDE, "{\"a\" 1}", "expected : after the key" },
+        { VENDOR_CLAUDE, "{\"hooks\": {\"PreToolUse\": {}}}", "its hooks.PreToolUse is not a list" },
+            { VENDOR_CLAUDE, "{\"a\" 1}", "expected : after the key" },
         { VENDOR_CLAUDE, "{\"a\": 1 \"b\": 2}", "expected , or the end of the list" }, { VENDOR_CLAUDE, "{\"a\": x1}", "expected a value" },
         { VENDOR_CLAUDE, "{} {}", "there is more text after the end of the value" }, { VENDOR_CLAUDE, "{ /* ", "a comment is not closed" },
-        { VENDOR_CLAUDE, "{\"a", "a string is not closed" }, { VENDOR_CLAUDE, "{\"a\\q\": 1}", "a string is not valid JSON" }, { VENDOR_CLAUDE, "{a: 1}", "expected a key in double quotes" },
+        { VENDOR_CLAUDE, "{\"a", "a string is not closed" }, { VENDOR_CLAUDE, "{\"a\\q\": 1}", "a string is not valid JSON" },
+            { VENDOR_CLAUDE, "{a: 1}", "expected a key in double quotes" },
         { VENDOR_CLAUDE, "\xff", "it is not UTF-8" }, { VENDOR_CLAUDE, "{", "expected a key in double quotes" },
         { VENDOR_KIMI, "hooks = []\n", "its hooks are written as hooks = […] (write them as [[hooks]] tables first)" },
-        { VENDOR_KIMI, "# harness guard: begin\n", "the block that starts with \"# harness guard: begin\" has no line \"# harness guard: end\" (remove it by hand)" },
+        { VENDOR_KIMI, "# harness guard: begin\n",
+            "the block that starts with \"# harness guard: begin\" has no line \"# harness guard: end\" (remove it by hand)" },
         { VENDOR_OPENCODE, "export const Mine = 1\n", "it is another plugin (rename it, or remove it)" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -178,7 +183,8 @@ static void test_is_command(void **state) {
         { "/opt/harness-1.2/bin/harness guard claude", true }, { "harness guard claudex", false }, { "harness guard cursor", false },
         { "echo guard claude", false }, { "/usr/bin/other guard claude", false }, { "", false },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_int_equal(guard_install_is_command(VENDOR_CLAUDE, str_from(cases[i].command)), cases[i].ours);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_int_equal(guard_install_is_command(VENDOR_CLAUDE,
+        str_from(cases[i].command)), cases[i].ours);
 }
 
 int main(void) {

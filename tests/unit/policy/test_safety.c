@@ -101,7 +101,8 @@ static void test_reach(void **state) {
 static void test_only_reads(void **state) {
     (void)state;
     static const struct { const char *head; bool reads; } cases[] = {
-        { ASKS, true }, { ASKS "safety: { read_only: true }", true }, { ASKS "safety: { read_only: false }", false }, { ASKS "safety: { destructive: true }", false },
+        { ASKS, true }, { ASKS "safety: { read_only: true }", true }, { ASKS "safety: { read_only: false }", false },
+            { ASKS "safety: { destructive: true }", false },
         { WRITES, false }, { POSTS, false }, { POSTS "safety: { read_only: true }", false }, { DELEGATES, false }, { REGISTERS, false },
         { "command: echo hi\n", false },
     };

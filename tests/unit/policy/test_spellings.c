@@ -62,7 +62,8 @@ static void test_spellings(void **state) {
         asked += v.verdict == RULE_ASK;
         if (write) printf(STR_FMT " | " STR_FMT " | " STR_FMT "\n", STR_ARG(is), STR_ARG(by), STR_ARG(line));
         else if (!str_eq(is, verdict) || !str_eq(by, rule)) {
-            print_error(STR_FMT ": " STR_FMT " by " STR_FMT ", expected " STR_FMT " by " STR_FMT "\n", STR_ARG(line), STR_ARG(is), STR_ARG(by), STR_ARG(verdict),
+            print_error(STR_FMT ": " STR_FMT " by " STR_FMT ", expected " STR_FMT " by " STR_FMT "\n", STR_ARG(line), STR_ARG(is),
+                STR_ARG(by), STR_ARG(verdict),
                         STR_ARG(rule));
             wrong++;
         }

@@ -178,7 +178,8 @@ static void test_failed_flush(void **state) {
     EventSink sink = store_event_sink(s);
     must(&p, store_run_start(s, STR("r1"), STR(""), STR(""), &p.err));
     emit(&p, s, "r1", 1, 2);
-    Event again = { .seq = 2, .run = STR("r1"), .type = STR("log"), .data = STR("{}") }, next = { .seq = 3, .run = STR("r1"), .type = STR("log"), .data = STR("{}") };
+    Event again = { .seq = 2, .run = STR("r1"), .type = STR("log"), .data = STR("{}") },
+        next = { .seq = 3, .run = STR("r1"), .type = STR("log"), .data = STR("{}") };
     must(&p, sink.write(sink.self, &again, &p.err) && sink.write(sink.self, &next, &p.err));
     assert_false(store_flush(s, &p.err));
     must(&p, store_flush(s, &p.err));
@@ -290,7 +291,8 @@ static bool list_data(void *ctx, const Event *e) {
 }
 
 static bool list_parent(void *ctx, const StoreRun *r) {
-    buf_add_fmt(ctx, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT "/%lld/%lld/%.1f", STR_ARG(r->status), STR_ARG(r->parent), STR_ARG(r->agent), STR_ARG(r->title),
+    buf_add_fmt(ctx, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT "/%lld/%lld/%.1f", STR_ARG(r->status), STR_ARG(r->parent),
+        STR_ARG(r->agent), STR_ARG(r->title),
                 (long long)r->turns, (long long)r->tool_calls, r->cost);
     return true;
 }

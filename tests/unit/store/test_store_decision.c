@@ -3,7 +3,8 @@
 #include "store/store_decision.h"
 
 static StoreDecision decision(const char *call, const char *subject) {
-    return (StoreDecision){ .vendor = STR("claude"), .session = STR("s"), .call = str_from(call), .event = STR("PreToolUse"), .tool = STR("bash"), .vendor_tool = STR("Bash"),
+    return (StoreDecision){ .vendor = STR("claude"), .session = STR("s"), .call = str_from(call), .event = STR("PreToolUse"),
+        .tool = STR("bash"), .vendor_tool = STR("Bash"),
                             .subject = str_from(subject), .verdict = STR("deny"), .rule = STR("r"), .reason = STR("because"), .root = STR("/r") };
 }
 

@@ -228,9 +228,11 @@ static void test_values_that_run(void **state) {
     for (size_t i = 0; i < sizeof run / sizeof *run; i++) check_load(run[i], 1, 1, "may be run");
     check_load("echo {{x}} > f; sh f", 1, 1, "written to a file that a shell then runs");
     check_load("printf '%s' {{x}} > run.sh && bash ./run.sh; bash run.sh", 1, 1, "written to a file");
-    static const char *const moved[] = { "cd {{x}} && make", "env -C {{x}} make all", "env --chdir={{x}} npm test", "cd {{x}} && ./build.sh", "pushd {{x}}; cargo build" };
+    static const char *const moved[] = { "cd {{x}} && make", "env -C {{x}} make all", "env --chdir={{x}} npm test",
+        "cd {{x}} && ./build.sh", "pushd {{x}}; cargo build" };
     for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) check_load(moved[i], 1, 1, "chooses the folder whose files decide what is run");
-    static const char *const coded[] = { "rg --pre={{x}} a .", "rg --hostname-bin={{x}} a", "install -s --strip-program={{x}} a b", "bat --pager={{x}} f", "mocha -r {{x}}",
+    static const char *const coded[] = { "rg --pre={{x}} a .", "rg --hostname-bin={{x}} a", "install -s --strip-program={{x}} a b",
+        "bat --pager={{x}} f", "mocha -r {{x}}",
         "pytest -p {{x}}", "protoc --plugin={{x}} a.proto", "pylint --load-plugins={{x}} a.py" };
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) check_load(coded[i], 1, 0, "code");
     check_load("fd a -x {{x}}", 1, 9, "choose the program");
@@ -250,8 +252,10 @@ static void test_values_that_run(void **state) {
     }
     static const char *const data[][2] = {
         { "sh -c 'grep -- \"$1\" notes.txt' sh {{x}}", "sh -c 'grep -- \"$1\" notes.txt' sh a" }, { "m={{x}} sh -c 'echo \"$m\"'", "m=a sh -c 'echo \"$m\"'" },
-        { "cd {{x}} && ls", "cd a && ls" }, { "cd build && make -s", "cd build && make -s" }, { "find {{x}} -type f", "find a -type f" }, { "find ./{{x}} -type f", "find ./a -type f" },
-        { "echo {{x}} > log; cat log", "echo a > log; cat log" }, { "rg -- {{x}} .", "rg -- a ." }, { "env A={{x}} sort f", "env A=a sort f" }, { "\"$EDITOR\" {{x}}", "\"$EDITOR\" a" },
+        { "cd {{x}} && ls", "cd a && ls" }, { "cd build && make -s", "cd build && make -s" }, { "find {{x}} -type f", "find a -type f" },
+            { "find ./{{x}} -type f", "find ./a -type f" },
+        { "echo {{x}} > log; cat log", "echo a > log; cat log" }, { "rg -- {{x}} .", "rg -- a ." },
+            { "env A={{x}} sort f", "env A=a sort f" }, { "\"$EDITOR\" {{x}}", "\"$EDITOR\" a" },
     };
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) check(data[i][0], "{\"x\":\"a\"}", data[i][1]);
 }
