@@ -167,7 +167,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
         Str said = str_trim(buf_str(&line));
         bool known = understand(q, said, &answer);
         if (known && (answer == CONFIRM_NO || !missing)) break;
-        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* nobody agrees to what they cannot have seen */
+        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes counts for what was shown */
             buf_reset(&text);
             missing = add_question(t, q, true, &text);
             buf_add(&text, STR("> "));

@@ -34,8 +34,8 @@ static bool add_policy(const Visit *v, const Run *r, const ToolEntry *e) {
 /* Each row alone, about a call with unknown arguments: rows that may deny or ask about some call of the tool match it. */
 static void add_rules(const Visit *v, const Run *r, const ToolEntry *e) {
     const Project *p = r->rt->project;
-    RulesCall call = { .vendor = VENDOR_HARNESS, .tool = e->def.name, .aliases = e->def.aliases.at, .n_aliases = e->def.aliases.n, .ambiguous = e->def.ambiguous,
-                       .kind = project_call_kind(&e->def), .root = p->root };
+    RulesCall call = { .vendor = VENDOR_HARNESS, .tool = e->def.name, .aliases = e->def.aliases.at, .n_aliases = e->def.aliases.n,
+                       .ambiguous = e->def.ambiguous, .kind = project_call_kind(&e->def), .root = p->root };
     for (size_t i = 0; i < p->rules.n; i++) {
         RuleDef *row = &p->rules.at[i];
         Arena arena = { 0 };
