@@ -212,7 +212,7 @@ sys.stdout.buffer.write(seen)
 `;
   const { stdout } = await new Promise(done => execFile('python3', ['-c', person, bin, '-C', p.dir, 'mcp', 'call', 's', 'work'], { encoding: 'utf8', env: { ...environment, ...p.env } },
     (error, out, err) => done({ stdout: out, stderr: err })));
-  const lines = stdout.split(/\r?\n/);
+  const lines = stdout.replaceAll(/\x1b\[\?2004[hl]/g, '').split(/\r?\n/);         // brackets around pasted text, on and off
   assert.deepEqual(lines.slice(lines.indexOf('harness: a tool asks:'), lines.indexOf('harness: a tool asks:') + 5),
     ['harness: a tool asks:', '  server s asks: Hi.', '  harness: trusted asks:', '  \\u{202e}evil', '  agree\\u{202e} (boolean) [true]: '], stdout);
   assert.match(stdout, /accept/);

@@ -59,7 +59,9 @@ void confirm_terminal_close(Terminal *t) {
 static bool ask_line(Terminal *t, Str text, Cancel *cancel, Buf *out) {
     Buf shown = { 0 };
     buf_reset(out);
-    wrap_lines(&shown, text, 0, width_of_terminal(t->fd));
+    size_t columns = width_if_known(t->fd);
+    if (columns) wrap_lines(&shown, text, 0, columns);
+    else buf_add(&shown, text);
     while (shown.n && (shown.at[shown.n - 1] == '\n' || shown.at[shown.n - 1] == ' ')) shown.n--;
     buf_add_char(&shown, ' ');
     say(t, buf_str(&shown));
