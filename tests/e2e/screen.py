@@ -128,7 +128,13 @@ class Tmux:
         self.call("load-buffer", "-", data=text.encode())
         self.call("paste-buffer", "-p")
 
-    def resize(self, columns, rows): self.call("resize-window", "-x", str(columns), "-y", str(rows))
+    def resize(self, columns, rows):
+        self.call("resize-window", "-x", str(columns), "-y", str(rows))
+        fd, end = self.modes_fd(), time.monotonic() + PATIENCE
+        while struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))[:2] != (rows, columns) and time.monotonic() < end:
+            time.sleep(0.02)                     # tmux tells the program later than it draws
+        os.close(fd)
+
     def rows(self): return [row.rstrip() for row in self.call("capture-pane", "-p").split("\n")[:-1]]
     def cursor(self): return [int(n) for n in self.call("display-message", "-p", "#{cursor_x} #{cursor_y}").split()]
     def wrapped(self): return len(self.call("capture-pane", "-p").split("\n")) - len(self.call("capture-pane", "-p", "-J").split("\n"))
