@@ -86,7 +86,7 @@ static size_t expire(int dir) {
     return stay;
 }
 
-size_t displaced_keep(const char *folder, const char *root, int dir, const char *name, Str path) {
+size_t displaced_keep(const char *folder, const char *root, int dir, const char *name, Str path, DisplacedRoom *room) {
     char to[PATH_MAX];
     int error = errno;
     Keep k = { .to = -1, .root = root ? root : "" };
@@ -95,9 +95,11 @@ size_t displaced_keep(const char *folder, const char *root, int dir, const char 
         k.to = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (k.to >= 0) {
-        size_t there = expire(k.to);
-        k.left = there < DISPLACED_MAX ? DISPLACED_MAX - there : 0;
+        size_t there = room->counted ? 0 : expire(k.to);
+        if (!room->counted) *room = (DisplacedRoom){ true, there < DISPLACED_MAX ? DISPLACED_MAX - there : 0 };
+        k.left = room->left;
         keep(&k, dir, name, path, 0);
+        room->left = k.left;
         close(k.to);
     }
     errno = error;

@@ -1,13 +1,17 @@
 #include "sandbox/fence.h"
 #include "base/mem.h"
 #include "base/nearly.h"
+#include "base/table.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+
+enum { INDEX_MIN = 32 };
 
 struct FenceNode {
     Str name;
     FenceNode *parent;
     VEC(FenceNode *) child;
+    Table index;                        /* of the children by name, once there are INDEX_MIN */
     bool exists, locked, hidden, free;
     FileId id;
 };
@@ -36,6 +40,7 @@ void fence_free(Fence *f) {
         return;
     for (size_t i = 0; i < f->node.n; i++) {
         VEC_CLEAR(&f->node.at[i]->child);
+        table_clear(&f->node.at[i]->index);
         free((void *)(uintptr_t)f->node.at[i]->name.at);
         free(f->node.at[i]);
     }
@@ -52,14 +57,29 @@ void fence_set(FenceNode *node, const FileId *id) {
     node->id = *id;
 }
 
-FenceNode *fence_child(Fence *f, FenceNode *parent, Str name, const FileId *id) {
-    FenceNode *found = NULL;
-    for (size_t i = 0; i < parent->child.n && !found; i++)
+/* A configuration of git can name thousands of files of one folder. */
+static FenceNode *find_child(const FenceNode *parent, Str name) {
+    if (parent->index.n)
+        return table_get(&parent->index, name);
+    for (size_t i = 0; i < parent->child.n; i++)
         if (str_eq(parent->child.at[i]->name, name))
-            found = parent->child.at[i];
+            return parent->child.at[i];
+    return NULL;
+}
+
+static void add_child(FenceNode *parent, FenceNode *n) {
+    VEC_PUSH(&parent->child, n);
+    if (parent->child.n < INDEX_MIN)
+        return;
+    for (size_t i = parent->index.n; i < parent->child.n; i++)
+        table_put(&parent->index, parent->child.at[i]->name, parent->child.at[i]);
+}
+
+FenceNode *fence_child(Fence *f, FenceNode *parent, Str name, const FileId *id) {
+    FenceNode *found = find_child(parent, name);
     if (!found) {
         found = node_new(f, parent, name);
-        VEC_PUSH(&parent->child, found);
+        add_child(parent, found);
     }
     if (id)
         fence_set(found, id);

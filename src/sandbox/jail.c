@@ -80,11 +80,10 @@ bool jail_new(const JailInput *in, Jail **out, Error *err) {
         error_set(err, ERR_IO, "open /: %m");
     else
         j->top_id = fence_id(&st);
-    for (const char *const *p = in->protect; ok && p && *p; p++)
-        walk_fence(j, j->fence, str_from(*p), false);
-    for (const char *const *p = in->hidden; ok && p && *p; p++) {
-        walk_fence(j, j->fence, str_from(*p), true);
-        j->any_hidden = true;
+    if (ok) {
+        walk_fence(j, j->fence, in->protect, false);
+        walk_fence(j, j->fence, in->hidden, true);
+        j->any_hidden = in->hidden && *in->hidden;
     }
     fence_sort(j->fence);
     ok = ok && add_root(j, in->workspace, true, "workspace", err) && add_roots(j, in->read_roots, false, "read root", err)

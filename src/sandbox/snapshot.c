@@ -152,18 +152,22 @@ bool snapshot_means(const SnapshotNode *star, int dir, const char *name) {
     return kind == 'd' ? folder : kind == 'l' ? folder || file : file;
 }
 
+void snapshot_index(const SnapshotNode *folder, const SnapshotNode *except, Table *out) {
+    for (size_t i = 0; i < folder->child.n; i++)
+        if (folder->child.at[i] != except)
+            table_put(out, str_from(folder->child.at[i]->name), folder->child.at[i]);
+}
+
 /* Records the existing entries that `star` matches. Their content may change, but no entry may be added to the folder. */
 static bool take_present(SnapshotNode *n, const SnapshotNode *star, int fd) {
     SnapshotNames names = { 0 };
-    size_t listed = n->child.n;
+    Table known = { 0 };
     bool ok = snapshot_list(fd, &names);
-    for (size_t i = 0; ok && i < names.n; i++) {
-        bool known = false;
-        for (size_t k = 0; !known && k < listed; k++)
-            known = strcmp(n->child.at[k]->name, names.at[i]) == 0;
-        if (!known && snapshot_means(star, fd, names.at[i]))
+    snapshot_index(n, NULL, &known);
+    for (size_t i = 0; ok && i < names.n; i++)
+        if (!table_has(&known, str_from(names.at[i])) && snapshot_means(star, fd, names.at[i]))
             snapshot_node(n, str_from(names.at[i]));
-    }
+    table_clear(&known);
     snapshot_names_clear(&names);
     return ok;
 }
@@ -245,8 +249,7 @@ bool snapshot_take(Snapshot *s, const char *const *paths, size_t limit, Error *e
         return false;
     s->top = snapshot_node(NULL, STR(""));
     Fence *f = fence_new();
-    for (; paths && *paths; paths++)
-        walk_fence(&s->nowhere, f, str_from(*paths), false);
+    walk_fence(&s->nowhere, f, paths, false);
     bool ok = take(&t, s->top, s->nowhere.top, fence_top(f), 0);
     fence_free(f);
     return ok;

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include "base/error.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "base/vec.h"
+#include "sandbox/displaced.h"
 #include "sandbox/walk.h"
 
 enum { SNAPSHOT_DEPTH_MAX = 200, SNAPSHOT_MAC = 16 };
@@ -70,6 +72,7 @@ typedef struct SnapshotCheck {
     const char *root;                   /* the project's root, recorded with displaced files; may be NULL */
     const char *displaced;              /* the folder for displaced files (displaced.h); NULL: they are lost */
     size_t kept;                        /* number of files copied there */
+    DisplacedRoom room;
 } SnapshotCheck;
 void snapshot_verify(Snapshot *s, SnapshotCheck *check);
 
@@ -99,6 +102,7 @@ bool snapshot_is_step(const SnapshotNode *n);
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;
 bool snapshot_list(int dir, SnapshotNames *out);                          /* sorted; clear in every case */
 void snapshot_names_clear(SnapshotNames *names);
+void snapshot_index(const SnapshotNode *folder, const SnapshotNode *except, Table *out);      /* its children by name; the names are borrowed */
 /* snapshot_is_star: true if the node is a wildcard (NEARLY_NAMES or "*"). snapshot_means: true if the wildcard matches `name` in `dir`. */
 bool snapshot_is_star(const SnapshotNode *n);
 bool snapshot_means(const SnapshotNode *star, int dir, const char *name);

@@ -138,12 +138,12 @@ static void tell(SnapshotCheck *c, const SnapshotNode *n, const char *below, con
 /* Keeps a copy: it may be the user's work. */
 static void keep_other(SnapshotCheck *c, const SnapshotNode *n, int dir, const char *below) {
     Buf path = { 0 };
-    if (!c->displaced)
+    if (!c->displaced || displaced_is_full(&c->room))
         return;
     snapshot_path(n, &path);
     if (below)
         buf_add_fmt(&path, "/%s", below);
-    c->kept += displaced_keep(c->displaced, c->root, dir, below ? below : n->name, buf_str(&path));
+    c->kept += displaced_keep(c->displaced, c->root, dir, below ? below : n->name, buf_str(&path), &c->room);
     buf_clear(&path);
 }
 
@@ -349,15 +349,14 @@ static void check_other(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir,
 
 static void check_others(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     SnapshotNames names = { 0 };
+    Table known = { 0 };
     if (!snapshot_list(dir, &names))
         tell(c, n, NULL, "was changed", "compared", false);
-    for (size_t i = 0; i < names.n; i++) {
-        bool known = false;
-        for (size_t k = 0; !known && k < n->parent->child.n; k++)
-            known = n->parent->child.at[k] != n && strcmp(n->parent->child.at[k]->name, names.at[i]) == 0;
-        if (!known && snapshot_means(n, dir, names.at[i]))
+    snapshot_index(n->parent, n, &known);
+    for (size_t i = 0; i < names.n; i++)
+        if (!table_has(&known, str_from(names.at[i])) && snapshot_means(n, dir, names.at[i]))
             check_other(s, c, n, dir, names.at[i]);
-    }
+    table_clear(&known);
     snapshot_names_clear(&names);
 }
 

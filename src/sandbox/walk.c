@@ -486,23 +486,55 @@ bool walk_right_kind(const Walk *w, Str path, bool folder, Error *err) {
 /* ---- building a fence ---- */
 
 /* "PATH/?" locks nothing; it excludes the name from a "*": see snapshot.h. */
-void walk_fence(const Jail *j, Fence *f, Str path, bool hidden) {
+/* The length of the beginning of `path` that leads to the folder where the last walk ended; 0 if it does not, or if that walk followed a link. */
+static size_t common(const Walk *w, Str path) {
+    size_t n = 0;
+    if (w->links || w->step.n < 2)
+        return 0;
+    for (size_t i = 1; i < w->step.n; i++) {
+        Str name = { w->names.at + w->step.at[i].name, w->step.at[i].length };
+        if (n + 1 + name.n >= path.n || path.at[n] != '/' || memcmp(path.at + n + 1, name.at, name.n) != 0)
+            return 0;
+        n += 1 + name.n;
+    }
+    return path.at[n] == '/' ? n + 1 : 0;
+}
+
+/* Most protected files are in few folders: walks on from the last one. */
+static bool walk_next(Walk *w, Str path) {
+    size_t from = common(w, path);
+    Progress p;
+    if (!from)
+        return walk_once(w, path, WALK_FOLLOW | WALK_PARENTS);
+    forget(w);
+    buf_reset(&w->rest);
+    buf_add(&w->rest, str_sub(path, from, path.n));
+    while ((p = advance(w, WALK_FOLLOW | WALK_PARENTS)) == GO_ON) {}
+    return p == DONE && (w->name[0] || walk_out(w));
+}
+
+static void fence_path(Walk *w, Str path, bool hidden) {
     static const char mark[] = "/?";
     bool is_free = str_ends(path, STR("/?")) && path.n > sizeof mark - 1;
     if (is_free) path = str_sub(path, 0, path.n - (sizeof mark - 1));
-    Walk w = { .jail = j, .build = f, .dir = -1, .target = -1 };
-    bool ok = false;
-    for (int i = 0; i < TRIES_MAX && !ok && (i == 0 || errno == EAGAIN); i++)
-        ok = walk_once(&w, path, WALK_FOLLOW | WALK_PARENTS);
-    FenceNode *node = ok ? w.at.node : VEC_LAST(&w.step).node;
+    bool ok = walk_next(w, path);
+    for (int i = 1; i < TRIES_MAX && !ok && errno == EAGAIN; i++)
+        ok = walk_once(w, path, WALK_FOLLOW | WALK_PARENTS);
+    FenceNode *node = ok ? w->at.node : VEC_LAST(&w->step).node;
     if (!ok) {                                         /* stopped on the way: continue by name */
-        buf_reset(&w.missing);
-        buf_add(&w.missing, buf_str(&w.rest));
+        buf_reset(&w->missing);
+        buf_add(&w->missing, buf_str(&w->rest));
     }
-    Str rest = buf_str(&w.missing), part;
+    Str rest = buf_str(&w->missing), part;
     while (next_name(&rest, &part))
-        node = str_eq(part, STR("..")) ? fence_parent(node) : str_eq(part, STR(".")) ? node : fence_child(f, node, part, NULL);
+        node = str_eq(part, STR("..")) ? fence_parent(node) : str_eq(part, STR(".")) ? node : fence_child(w->build, node, part, NULL);
     if (is_free) fence_free_name(node);
     else fence_close(node, hidden);
+}
+
+void walk_fence(const Jail *j, Fence *f, const char *const *paths, bool hidden) {
+    Walk w = { .jail = j, .build = f, .dir = -1, .target = -1 };
+    for (; paths && *paths; paths++)
+        fence_path(&w, str_from(*paths), hidden);
     walk_end(&w);
 }

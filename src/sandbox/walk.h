@@ -106,5 +106,5 @@ bool walk_fail(Str path, int error, Error *err);
 bool walk_refuse(Str path, const char *why, Error *err);      /* ERR_SANDBOX */
 const char *walk_show(Str path, char out[static 320]);        /* for messages: short, without control characters */
 
-/* Adds the path to the fence: existing parts by identity, the rest by name. */
-void walk_fence(const Jail *j, Fence *f, Str path, bool hidden);
+/* Adds the paths (NULL-terminated; NULL: none) to the fence: existing parts by identity, the rest by name. */
+void walk_fence(const Jail *j, Fence *f, const char *const *paths, bool hidden);

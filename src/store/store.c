@@ -9,6 +9,8 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/unicode.h"
+#include "base/utf8.h"
 #include "store/store_private.h"
 
 enum { BUSY_MS = 5000, RETRY_US = 5000, NAME_BYTES = 200 };
@@ -38,13 +40,23 @@ const char *const *store_private_folders(Arena *arena) {
     return out;
 }
 
+/* The name is for people who look into the folder: without characters that a terminal would obey. */
+static void add_name(Buf *out, Str name) {
+    for (size_t length; name.n; name = str_sub(name, length, name.n)) {
+        uint32_t c = utf8_decode(name, &length);
+        bool shown = unicode_is_printable(c) && utf8_valid(str_sub(name, 0, length));
+        buf_add(out, shown ? str_sub(name, 0, length) : STR("_"));
+    }
+}
+
 void store_project_id(Str real_root, Buf *out) {
     static const uint8_t key[16] = { 0 };
     size_t slash = real_root.n;
     while (slash > 0 && real_root.at[slash - 1] != '/') slash--;
     Str name = str_sub(real_root, slash, real_root.n);
     if (!name.n) name = STR("root");
-    buf_add_fmt(out, STR_FMT "-%016llx", STR_ARG(str_sub(name, 0, NAME_BYTES)), (unsigned long long)hash_sip24(real_root, key));
+    add_name(out, str_sub(name, 0, NAME_BYTES));
+    buf_add_fmt(out, "-%016llx", (unsigned long long)hash_sip24(real_root, key));
 }
 
 bool store_default_path(Str project_root, Buf *out, Error *err) {

@@ -94,4 +94,22 @@ for (const user of users) {
     assert.deepEqual(made.filter(path => p.text(path) !== 'harmless\n'), [], r.stdout + r.stderr);
     assert.deepEqual(['data/later.jsonl', 'later.star', 'data/free.jsonl'].map(p.has), [false, false, true]);
   });
+
+  // Each name must cost the same, however many there are: the work was quadratic.
+  test(`thousands of names in git's configuration are all protected, ${as}`, t => {
+    const p = person(t, user, rules);
+    assert.equal(p.sh(`git init -q . && for i in $(seq 6000); do printf '[alias]\\n\\ta%s = !./x%s\\n' $i $i; done >> .git/config`).status, 0);
+    const r = p.call('sh', { do: 'for i in 1 31 32 33 3000 5999 6000; do echo x > x$i; done; echo ok > x6001; exit 0' });
+    assert.deepEqual([1, 31, 32, 33, 3000, 5999, 6000, 6001].filter(i => p.has(`x${i}`)), [6001], r.stderr);
+  });
+
+  test(`thousands of files in a protected folder are all removed, and a limited number of copies is kept, ${as}`, t => {
+    const p = person(t, user, { ...rules, '.claude/old.json': '{}', '.claude/plans/p.md': 'x' });
+    const r = p.call('sh', { do: 'cd .claude; seq 20000 | xargs touch; mkdir -p sub && cd sub && seq 2000 | xargs touch; echo x > ../plans/new; exit 0' });
+    assert.match(JSON.stringify(r.result), /sandbox\.tampered: \.claude\/1 was made by the call and has been removed/);
+    assert.equal(p.sh('ls -A .claude .claude/plans').stdout, '.claude:\nold.json\nplans\n\n.claude/plans:\nnew\np.md\n');
+    assert.equal(p.sh('ls ~/.local/state/harness/*/displaced ~/.local/state/harness/displaced 2>/dev/null | grep -cE "^[0-9]+-"').stdout.trim(), '500');
+    p.call('sh', { do: 'echo x > .claude/one; exit 0' });
+    assert.ok(!p.has('.claude/one'));
+  });
 }

@@ -268,6 +268,9 @@ static void test_path(void **state) {
     assert_int_equal(out.n, strlen("/var/state/harness/my project-0123456789abcdef/harness.db"));
     must(&p, store_default_path(STR("/"), &out, &p.err));
     assert_str(buf_str(&out), "/var/state/harness/root-cd10604b09278987/harness.db");
+    buf_reset(&out);
+    store_project_id(STR("/x/a\x1b[31m\xc2\x9b\xe2\x80\xae\n\xff\xc3\xa9 b"), &out);       /* escape, C1, bidirectional, newline, invalid */
+    assert_true(str_starts(buf_str(&out), STR("a_[31m____\xc3\xa9 b-")));
     setenv("XDG_STATE_HOME", "relative", 1);
     setenv("HOME", "/home/x", 1);
     must(&p, store_default_path(STR("/"), &out, &p.err));
