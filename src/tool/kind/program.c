@@ -95,7 +95,7 @@ void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, s
 const char *const *kind_protected_env(const ToolDef *def) {
     static const char *const none[] = { NULL }, *const closed[] = { "PYTHONDONTWRITEBYTECODE=1", NULL },
         *const open[KIND_PROTECTED_MAX + 1] = { "PYTHONDONTWRITEBYTECODE=1", "PYTHONSAFEPATH=1", NULL };
-    return !def->secret ? none : def->safe_path ? open : closed;
+    return !def->closed ? none : def->safe_path ? open : closed;
 }
 
 /* ---- values ---- */

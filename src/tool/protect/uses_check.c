@@ -53,9 +53,10 @@ static bool check_roots(ProtectedList *l, const ServerDef *s, Problems *problems
 
 static bool check_tool(ProtectedList *l, Project *p, ToolDef *t, Problems *problems) {
     UsesFound f = { 0 };
-    t->secret = uses_secret(p, t);
-    if (!t->secret) return true;
+    if (!uses_secret(p, t)) return true;
+    table_clear(&l->at);
     uses_tool(l, t, &f);
+    t->closed = l->at.n > 0;
     t->exposed = arena_str(&p->arena, f.exposed);
     t->reads = arena_str(&p->arena, f.reads);
     t->safe_path = f.safe_path || f.exposed.n;
