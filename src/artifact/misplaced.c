@@ -31,13 +31,20 @@ static bool has_code(Value map) {
     return false;
 }
 
+/* At the beginning of a line: a tool's script may have the text of a hook in a string, for meta.hook_register. */
+static bool defines_handle(Str script) {
+    for (Str line; str_next_line(&script, &line);)
+        if (str_starts(line, STR("def handle("))) return true;
+    return false;
+}
+
 /* `any_event` also makes a near miss of `event` enough if its value names an event. */
 static bool is_hook_entry(Value map, const Entry *e, bool any_event) {
     Str key = key_of(e), text = text_of(e);
     if (field_same(key, STR("event")) && (any_event || has_code(map))) return true;
     if (is_event_key(key) && (names_event(text) || has_code(map))) return true;
     if (names_event(text) && str_find_char(text, '.') > 0) return true;
-    return field_same(key, STR("script")) && str_find(text, STR("def handle(")) >= 0;
+    return field_same(key, STR("script")) && defines_handle(text);
 }
 
 bool misplaced_hook(Value map, bool any_event, Str *key) {

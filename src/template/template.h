@@ -66,9 +66,8 @@ bool template_render_command(const Template *t, Value args, Buf *out, Error *err
 typedef void TemplatePathReport(void *ctx, Str path, uint32_t line, uint32_t column);
 void template_unknown_paths(const Template *t, const char *const *known, TemplatePathReport *each, void *ctx);
 
-/* The command as shell text in which each value is a variable, quoted as the value would be. `way` chooses between
- * alternatives: 0 the text of {{#if}}, 1 that of
- * its {{else}}, n that of the n-th one of a chain. False: there is no such way; every alternative has been written before. */
+/* The command as shell text in which each value is a variable, quoted as the value would be. `way` chooses between alternatives: 0 the
+ * text of {{#if}}, 1 that of its {{else}}, n that of the n-th one of a chain. False: there is no such way; every alternative has been written before. */
 bool template_shell_text(const Template *t, unsigned way, Buf *out);
 
 Str template_text(const Template *t);       /* the source text */

@@ -23,7 +23,7 @@ function terminal(p, steps, args, env = {}) {
   return r;
 }
 const at = (p, name, args, steps, flags = [], env) => terminal(p, steps, ['call', name, JSON.stringify(args), ...flags], env);
-const last = r => JSON.parse(r.output.trim().split('\r\n').findLast(line => /^[[{]/.test(line)));
+const last = r => JSON.parse(r.output.replace(/\u001b\[[?0-9;]*[a-z]/gi, '').trim().split('\r\n').findLast(line => /^[[{]/.test(line)));
 
 // ---- which projects have them ----
 

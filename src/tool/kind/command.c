@@ -15,8 +15,8 @@ bool kind_command(ToolCallFrame *f, Error *err) {
     Arena arena = { 0 };
     Buf text = { 0 };
     SandboxResult r = { 0 };
-    const char **env = ARENA_ARRAY(&arena, const char *,
-        (value_is_dict(def->environment) ? value_dict(def->environment)->n : 0) + KIND_PROTECTED_MAX + KIND_INJECTED_MAX + 1);
+    size_t own = value_is_dict(def->environment) ? value_dict(def->environment)->n : 0;
+    const char **env = ARENA_ARRAY(&arena, const char *, own + KIND_PROTECTED_MAX + KIND_INJECTED_MAX + 1);
     size_t n = 0;
     for (const char *const *more = kind_protected_env(def); *more; more++) env[n++] = *more;
     kind_injected_env(f, &arena, env, &n);

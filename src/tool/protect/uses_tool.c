@@ -193,7 +193,7 @@ static bool add_word(Script *s, Buf *text, const Expr *e) {
 static bool add_words(Script *s, Buf *text, const Expr *e) {
     bool exact = true;
     if (!e) return true;
-    if (e->kind == EXPR_BINARY && e->op == TOKEN_PLUS) {       /* a list, and more */
+    if (e->kind == EXPR_BINARY && e->op == TOKEN_PLUS) {       /* a list + more */
         exact = add_words(s, text, choice(s, e->binary.x, 0) ? choice(s, e->binary.x, 0) : e->binary.x);
         return add_words(s, text, choice(s, e->binary.y, 0) ? choice(s, e->binary.y, 0) : e->binary.y) && exact;
     }
@@ -239,8 +239,8 @@ static void look_run(Script *s, const Expr *call) {
     if (is_text(where)) folder = str_from(protected_path(s->l, folder, value_str(where->constant)));
     for (size_t i = 0; i < CHOICES_MAX && (i == 0 || choice(s, program, i)); i++)
         for (size_t k = 0; k < CHOICES_MAX && (k == 0 || choice(s, args, k)); k++)
-            look_line(s, choice(s, program, i) ? choice(s, program, i) : program, args
-                && choice(s, args, k) ? choice(s, args, k) : args, folder, is_plain(call));
+            look_line(s, choice(s, program, i) ? choice(s, program, i) : program, args && choice(s, args, k) ? choice(s, args, k) : args, folder,
+                      is_plain(call));
 }
 
 static void look_script(ProtectedList *l, const ToolDef *t, UsesFound *found) {
