@@ -54,7 +54,7 @@ typedef struct ToolDef {
     Value environment;           /* command: dict of strings; may be GONE */
     Str folder;                  /* command: the space's root; argv: the manifest's folder; relative to the project's root */
     Str server, server_tool;     /* mcp */
-    bool closed;                 /* gets values of the user's environment, so calls may not change the programs of the workspace that it runs (tool/protect/uses.h) */
+    bool closed;                 /* gets values of the user's environment, so calls may not change its programs in the workspace (tool/protect/uses.h) */
     bool safe_path;              /* of such a tool, as in HookDef; `exposed` too */
     Str exposed;
     Str reads;                   /* of such a tool: a program that reads files of the workspace which calls can change: make, npm; empty: none */
