@@ -119,10 +119,10 @@ const Command command_table[] = {
     {
         .name = "guard log", .operands = "",
         .summary = "decisions about other agents' calls",
-        .about = "Lists the stored decisions of harness guard for this project (without one: those\n"
-                 "without a project), oldest first. --verify checks that no row was changed,\n"
-                 "removed or inserted, prints the last hash, and exits 1 if one was. --follow waits\n"
-                 "for more.",
+        .about = "Lists the stored decisions of harness guard for this project (without one:\n"
+                 "those without a project), oldest first. --verify checks that no row was\n"
+                 "changed, removed or inserted, prints the last hash, and exits 1 if one was.\n"
+                 "--follow waits for more.",
         .example = "harness guard log --verify",
         .json = "one object for each decision and line: {n, time, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root}\n"
                 "\n"

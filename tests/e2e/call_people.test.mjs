@@ -62,7 +62,10 @@ test('at a terminal: the end of a long command is shown, too', t => {
 });
 
 test('at a terminal: a yes counts only when all of the call was shown', t => {
-  const p = caller(t, { '.harness/tools/d.md': '---\nconfirm: true\nparameters:\n  x: { type: string }\nscript: |\n  def run(args):\n      return "did it"\n---\nD.\n' });
+  const p = caller(t, {
+    'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n',
+    'agent/tools/d.md': '---\nid: d\nname: D\ndescription: d\nconfirm: true\ncommand: "true {{x}}; echo did it"\nparameters:\n  - { name: x, type: string }\n---\n',
+  });
   const lines = n => Array.from({ length: n }, (_, i) => `# ${i}`);
   const args = JSON.stringify({ x: [...lines(150), 'touch HIDDEN', ...lines(150)].join('\n') });
   for (const first of ['v', 'y']) {

@@ -74,7 +74,7 @@ const host = {
   'content.text': ['content.text("a")'], 'content.image': ['content.image("aGk=", "image/png")'], 'content.audio': ['content.audio("aGk=", "audio/wav")'],
   'content.resource': ['content.resource("file:///a", "a")'], 'content.link': ['content.link("file:///a", "a")'],
   'time.now': ['time.now()'], 'time.unix': ['time.unix()'], 'uuid.v4': ['uuid.v4()'], 'uuid.v7': ['uuid.v7()'],
-  'hash.md5': ['hash.md5("a")'], 'hash.sha1': ['hash.sha1("a")'], 'hash.sha256': ['hash.sha256("a")'], 'hash.sha512': ['hash.sha512("a")'], hash: ['hash("a")'],
+  'hash.md5': ['hash.md5("a")'], 'hash.sha1': ['hash.sha1("a")'], 'hash.sha256': ['hash.sha256("a")'], 'hash.sha512': ['hash.sha512("a")'], hash: ['hash("a")'], 'shell.parse': ['shell.parse("ls")'],
   'crypto.hmac_sha256': ['crypto.hmac_sha256("k", "a")'], 'crypto.hmac_sha512': ['crypto.hmac_sha512("k", "a")'],
   'base64.encode': ['base64.encode("a")'], 'base64.decode': ['base64.decode("aGk=")'], 'url.parse': ['url.parse("http://a/b")'], 'url.encode': ['url.encode("a b")'],
   'os.cwd': ['os.cwd()'], 'os.hostname': ['os.hostname()'], 'os.platform': ['os.platform()'], 'os.args': ['os.args()'],

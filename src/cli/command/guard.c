@@ -129,7 +129,8 @@ static int verify(Cli *cli, Store *store) {
         buf_reset(&cli->out);
         return cli_fail(cli, CLI_FAILED, &err);
     }
-    buf_add_fmt(&cli->out, cli->json ? "],\"decisions\":%lld,\"hash\":\"" : "%lld decisions, last hash ", (long long)check.decisions);
+    if (cli->json) buf_add_fmt(&cli->out, "],\"decisions\":%lld,\"hash\":\"", (long long)check.decisions);
+    else report_count(&cli->out, (size_t)check.decisions, "decision"), buf_add(&cli->out, STR(", last hash "));
     for (int i = 0; i < 32; i++) buf_add_fmt(&cli->out, "%02x", check.hash[i]);
     buf_add(&cli->out, cli->json ? STR("\"}\n") : STR("\n"));
     return check.faults ? CLI_FAILED : CLI_OK;

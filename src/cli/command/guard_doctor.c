@@ -195,12 +195,11 @@ static void check_file(Doctor *d, GuardScope scope) {
 
 /* Codex runs only hooks whose hash the user has trusted, and says nothing otherwise. */
 static void check_codex_trust(Doctor *d) {
-    const char *home = getenv("HOME"), *folder = getenv("CODEX_HOME");
+    const char *home = getenv("HOME");
     char path[PATH_MAX];
     Buf text = { 0 };
     Error ignored = { 0 };
-    if (folder) snprintf(path, sizeof path, "%s/config.toml", folder);
-    else snprintf(path, sizeof path, "%s/.codex/config.toml", home ? home : "");
+    snprintf(path, sizeof path, "%s/.codex/config.toml", home ? home : "");
     bool trusted = file_read(path, FILE_MAX, &text, &ignored) && str_find(buf_str(&text), STR("trusted_hash")) >= 0;
     if (!trusted) add(d, "FAILS", "%s has no trusted hook: start codex and trust it with /hooks", path);
     buf_clear(&text);

@@ -57,12 +57,13 @@ static void add_hook(void *ctx, const HookDef *def, HookCover cover) {
                                   .when = cover == HOOK_COVERS_SOMETIMES ? str_trim(def->when_text) : STR("") });
 }
 
-/* The payload has what is the same in every call: the tool, the agent and, before the call, the tool's safety. */
+/* The payload has what is the same in every call: the tool, its kind, the agent and, before the call, the tool's safety. */
 static bool add_hooks(Visit *v, Run *r, const Call *call, const ToolEntry *e, HookEvent event, Error *err) {
     Heap *h = heap_new(0);
-    Dict *d = dict_new(h, 3, err);
+    Dict *d = dict_new(h, 4, err);
     Value safety = d && event == HOOK_TOOL_PRE ? safety_value(&e->safety, h, err) : VALUE_GONE;
     bool ok = d && dict_put_text(h, d, "name", e->def.name, err) && dict_put_text(h, d, "agent", call->agent, err) &&
+              dict_put_text(h, d, "kind", str_from(call_kind_name(project_call_kind(&e->def))), err) &&
               (value_is_gone(safety) || dict_put_str(h, d, STR("safety"), safety, err));
     v->event = event;
     if (ok)
