@@ -32,8 +32,8 @@ static const char *const files[] = {
     "{}", "{ }\n", "{\n}\n", "{\"a\": 1}", "{\n  \"a\": 1\n}\n", "{\r\n\t\"a\": 1\r\n}\r\n", "{\n    \"a\": 1, // one\n    /* two */ \"b\": [1, 2,],\n}\n",
     "{\n  // only a comment\n}\n", "\xEF\xBB\xBF{ \"a\": \"\\u00e9 // no comment\" }\n",
     "{ \"hooks\": {} }\n", "{\n  \"hooks\": {\n  }\n}\n", "{ \"hooks\": { \"PreToolUse\": [] } }", "{\"hooks\":{\"preToolUse\":[],\"Other\":[]}}",
-    "{\n  \"version\": 1,\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": [ { \"type\": \"command\", \"command\": \"./check.sh\" } ] }\n    ]\n  },\n"
-    "  \"permissions\": { \"allow\": [] } // keep\n}\n",
+    ("{\n  \"version\": 1,\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": [ { \"type\": \"command\", \"command\": \"./check.sh\" } ] }\n    ]\n  },\n"
+    "  \"permissions\": { \"allow\": [] } // keep\n}\n"),
     "{\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"harness-lint guard claude-x\"}]}],\"preToolUse\":[{\"command\":\"a\"}],\"BeforeTool\":[{\"hooks\":[]}]}}\n",
     "{ \"a\": 1, \"a\": 2, \"x\": { \"hooks\": 5 } }\n",
 };
