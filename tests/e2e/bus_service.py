@@ -65,7 +65,7 @@ def notify_signals(to):
     for s in how.get("signals", []):
         if s.get("exit"): leave()
         if "flood" in s:
-            if flood(to, s["flood"]): GLib.timeout_add(1, flood, to, 0)
+            if flood(to, s["flood"]): GLib.timeout_add(1, flood, to, 0, priority=GLib.PRIORITY_LOW)       # calls are still read
             continue
         values = [ID if v == "$id" else v for v in s["values"]]
         signal(to, "/org/freedesktop/Notifications", NOTES, s["member"], s["signature"], values, s.get("foreign", False))

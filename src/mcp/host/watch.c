@@ -184,8 +184,9 @@ static bool is_loaded(struct McpWatch *w, const Project *p, Str path) {
     return false;
 }
 
+/* Time stamps of files can be a few milliseconds older than the clock; such a change counts as earlier. */
 static bool changed_after(const struct stat *st, int64_t since_ns) {
-    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec >= since_ns;
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec > since_ns;
 }
 
 /* True if a folder got or lost an entry, or a file that was not loaded appeared. */
