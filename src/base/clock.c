@@ -18,6 +18,10 @@ int64_t clock_wall_ns(void) {
     return read_clock(CLOCK_REALTIME);
 }
 
+int64_t clock_file_ns(void) {
+    return read_clock(CLOCK_REALTIME_COARSE);
+}
+
 void clock_format(int64_t wall_ns, char out[CLOCK_TEXT_SIZE]) {
     int64_t s = wall_ns / NS_PER_S, ns = wall_ns % NS_PER_S;
     if (ns < 0)                                        /* before 1970: round down, not towards zero */

@@ -7,7 +7,7 @@
 #define SERVICE "org.freedesktop.Notifications"
 #define OBJECT "/org/freedesktop/Notifications"
 
-enum { CAPABILITIES_MAX = 100, OWNER_MAX = 256 };
+enum { CAPABILITIES_MAX = 100, OWNER_MAX = 256, WITHDRAW_MS = 500 };
 
 typedef struct Shown { Bus bus; uint32_t id; char owner[OWNER_MAX]; bool buttons, markup; } Shown;
 
@@ -109,10 +109,14 @@ static Said understand(Shown *s, sd_bus_message *m, size_t n_buttons, size_t *bu
     return NOTHING;
 }
 
+/* Waits for the reply for a moment: the bus drops what a connection has sent when it closes while signals for it are under way. */
 static void withdraw(Shown *s) {
-    sd_bus_message *m = bus_method(&s->bus, SERVICE, OBJECT, SERVICE, "CloseNotification", NULL);
+    sd_bus_message *answer, *m = bus_method(&s->bus, SERVICE, OBJECT, SERVICE, "CloseNotification", NULL);
+    Cancel *own = cancel_new(NULL, (int64_t)WITHDRAW_MS * 1000000);
+    Error ignored = { 0 };
     if (m && s->bus.lib->sd_bus_message_append(m, "u", s->id) < 0) bus_free(&s->bus, m), m = NULL;
-    bus_post(&s->bus, m);
+    if (m && bus_call(&s->bus, m, own, &answer, &ignored)) bus_free(&s->bus, answer);
+    cancel_free(own);
 }
 
 static bool wait_for_button(Shown *s, const Notice *n, size_t *button, bool *closed, Cancel *cancel, Error *err) {

@@ -26,7 +26,7 @@ bool guard_advice_denies(Vendor v, Str out, Str err, int status) {
     Heap *heap = heap_new(1 << 20);
     Error ignored = { 0 };
     Value answer;
-    Str decision = STR("");
+    Str decision;
     if (!json_read(heap, out, NULL, &answer, &ignored)) answer = VALUE_NONE;
     switch (v) {
     case VENDOR_CURSOR: decision = said(answer, "", "permission"); break;

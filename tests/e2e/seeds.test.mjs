@@ -344,7 +344,7 @@ test('agentcli: the minimal example', t => {
   const { value } = p.call('get_time', '{"timezone":  "Europe/Helsinki"}', ['--yes'], { env });
   assert.deepEqual(value.got, { timezone: 'Europe/Helsinki' });
   const names = value.env.split(',').filter(n => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(n));           // the shell's own
-  assert.deepEqual(names, ['HOME', 'OAI_HTTP_TIMEOUT', 'PATH', 'TMPDIR', 'TZ']);
+  assert.deepEqual(names, ['HOME', 'OAI_HTTP_TIMEOUT', 'PATH', 'PYTHONDONTWRITEBYTECODE', 'TMPDIR', 'TZ']);       // PYTHONDONTWRITEBYTECODE: its program is protected
   assert.deepEqual(p.events('sandbox.applied')[0].data.envKeys.filter(k => ['TZ', 'OAI_HTTP_TIMEOUT'].includes(k)), ['TZ', 'OAI_HTTP_TIMEOUT']);
   assert.match(p.call('get_time', { timezone: 'x', more: 1 }, ['--yes']).error.message, /more/);
 });

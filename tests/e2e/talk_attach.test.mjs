@@ -26,7 +26,7 @@ test('@path attaches a file as read gives it; other words stay text', async t =>
   const r = await talk.say([['see @a.txt.\n', 'got see @a.txt.||[file a.txt, attached by the user]|     1>one|     2>two| [] end'],
     ['@"my file.txt" @a.txt @a.txt\n', '[file my file.txt, attached by the user]|     1>spaced'],
     ['@my\\ file.txt\n', '1>spaced'], ['(@sub/b.txt)\n', '1>b|'], ['mail me@a.txt now\n', 'got mail me@a.txt now [] end'],
-    ['@nosuch.txt\n', '@nosuch.txt: no such file in the workspace; sent as text'], ['@sub\n', '@sub: a folder; sent as text'], ['@\n', 'got @ [] end'], ['@"open\n', 'got @"open [] end']]);
+    ['@nosuch.txt\n', '@nosuch.txt: no such file in the workspace; sent as text'], ['@sub\n', '@sub: a folder; sent as text'], ['@\n', 'got @ [] end'], ['@"open\n', 'got @"open [] end']], { size: [24, 300] });
   assert.match(r.text, /harness: @a\.txt: attached/);
   assert.equal(r.text.match(/@a\.txt: attached/g).length, 2, 'once in each message');
   const started = talk.data('turn.started')[0];
@@ -92,7 +92,7 @@ const shell = 'builtin_tools: [bash]\nlimits: { confirm: [process] }\n';
 test('!command runs bash through the pipeline, is shown, and goes to the agent with the next message', async t => {
   const talk = talks(t, { ...scripted(model, 'builtin_tools: [bash]\n'), '.harness/hooks/g.md': hook('tool.pre', 'return block("not that") if "secret" in payload["args"].get("command", "") else allow()') });
   const r = await talk.say([['!echo out; echo err >&2; exit 3\n', 'exit status 3'], ['what?\n', 'got what?||[the user ran a command]|$ echo out; echo err >&2; exit 3|{"'], ['next\n', 'got next [] end'],
-    ['!cat secret\n', 'blocked by hook g: not that'], ['!rm -rf /\n', 'destructive command refused'], ['!printf "\\033[2Jx"\n', '\\u{1b}[2Jx'], ['last\n', '[the user ran a command]|$ printf']]);
+    ['!cat secret\n', 'blocked by hook g: not that'], ['!rm -rf /\n', 'destructive command refused'], ['!printf "\\033[2Jx"\n', '\\u{1b}[2Jx'], ['last\n', '[the user ran a command]|$ printf']], { size: [24, 300] });
   assert.match(r.text, /\nout\nerr\nexit status 3\n/);
   assert.deepEqual(talk.data('tool.refused').map(e => [e.name, e.rule]), [['bash', 'g'], ['bash', talk.data('tool.refused')[1].rule]]);
   assert.ok(!talk.data('turn.started').some(e => e.attached?.includes('secret') || e.attached?.includes('rm -rf')), 'what was refused is not sent');
@@ -101,7 +101,7 @@ test('!command runs bash through the pipeline, is shown, and goes to the agent w
 test('!command is confirmed where the rules ask, and needs bash', async t => {
   const talk = talks(t, scripted(model, shell));
   const steps = [['!echo hi\n', 'n no'], ['y\n', '\r\nhi\r\n']];
-  await terminal(talk.dir, [['', '> '], ...steps, ['', '> '], ['!echo ho\n', 'n no'], ['n\n', 'declined bash'], ['', '> '], ['ask\n', '$ echo hi'], ['', '> '], ['\x04', '']], { state: talk.state });
+  await terminal(talk.dir, [[[24, 300], ''], ['', '> '], ...steps, ['', '> '], ['!echo ho\n', 'n no'], ['n\n', 'declined bash'], ['', '> '], ['ask\n', '$ echo hi'], ['', '> '], ['\x04', '']], { state: talk.state });
   const none = talks(t, scripted(model));
   await none.say([['!ls\n', '!command needs the built-in tool bash']]);
 });

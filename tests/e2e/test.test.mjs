@@ -143,7 +143,7 @@ test('mistakes in a test file are reported, with the nearest key', t => {
   assert.match(said.inner, /call: unknown key "arg" \(did you mean "args"\?\)/);
   assert.match(said.turn, /turns\[0\]: unknown key "usr" \(did you mean "user"\?\)/);
   assert.match(said.type, /expect\.tool_called: expected a string or a list of strings, got int/);
-  assert.match(said.nothing, /needs `turns` or `call`/);
+  assert.match(said.nothing, /needs `turns`, `call` or `guard`/);
   assert.match(said.both, /not both/);
   assert.match(said.vague, /needs `expect`/);
   assert.match(said.network, /not a script, a recording/);

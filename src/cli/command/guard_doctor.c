@@ -19,7 +19,6 @@
 #include "value/json.h"
 
 enum { FILE_MAX = 4 << 20, OUTPUT_MAX = 1 << 20, WAIT_MS = 40000 };
-extern char **environ;
 
 /* ---- programs ---- */
 

@@ -138,7 +138,8 @@ static bool remove_entries(Work *w, Error *err) {
     bool restored = restore(w);
     if (!restored && w->after.n == 0) {
         if (unlink(w->file.path) != 0) return error_set(err, ERR_IO, "%s: %m", w->file.path);
-        rmdir(dirname(strcpy(path, w->file.path)));                /* if install made it; fails if it holds anything */
+        snprintf(path, sizeof path, "%s", w->file.path);
+        rmdir(dirname(path));                /* if install made it; fails if it holds anything */
         return true;
     }
     if (!write_file(w, err)) return false;

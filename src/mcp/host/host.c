@@ -81,7 +81,7 @@ bool mcp_host_new(const McpHostConfig *config, McpHost **out, Problems *problems
     Runtime *rt;
     Agents *agents;
     Error why = { 0 };
-    int64_t since_ns = clock_wall_ns();
+    int64_t since_ns = clock_file_ns();
     if (!serve_project_open(config, NULL, &rt, &agents, problems, err)) return false;
     McpHost *s = mem_zero(1, sizeof *s);
     s->config = *config;

@@ -184,9 +184,8 @@ static bool is_loaded(struct McpWatch *w, const Project *p, Str path) {
     return false;
 }
 
-/* Time stamps of files can be a few milliseconds older than the clock; such a change counts as earlier. */
 static bool changed_after(const struct stat *st, int64_t since_ns) {
-    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec > since_ns;
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec >= since_ns;
 }
 
 /* True if a folder got or lost an entry, or a file that was not loaded appeared. */
@@ -285,15 +284,27 @@ static void log_problems(const struct McpWatch *w, const Problems *problems, con
     buf_clear(&text);
 }
 
-static void reload(struct McpWatch *w) {
+static bool same_files(const Project *a, const Project *b) {
+    bool same = a->n_files == b->n_files;
+    for (size_t i = 0; same && i < a->n_files; i++)
+        same = str_eq(a->files[i].path, b->files[i].path) && memcmp(a->files[i].digest, b->files[i].digest, sizeof a->files[i].digest) == 0;
+    return same;
+}
+
+/* `maybe`: time stamps alone suggest a change, and they are coarse; the same files again are not one. */
+static void reload(struct McpWatch *w, bool maybe) {
     Problems problems = { 0 };
     Error err = { 0 };
     Runtime *rt;
     Agents *agents;
     ServeProject *old = serve_project(w->server);
     bool ok = serve_project_open(&w->server->config, old->rt, &rt, &agents, &problems, &err);
+    bool same = ok && maybe && same_files(runtime_project(old->rt), runtime_project(rt));
     serve_project_release(w->server, old);
-    if (ok) {
+    if (same) {
+        agent_set_free(agents);
+        runtime_close(rt);
+    } else if (ok) {
         serve_project_set(w->server, rt, agents);
         LOG_WRITE(w->server->config.log, LOG_INFO, "the project has changed and was reloaded");
         serve_broadcast(w->server, STR("notifications/tools/list_changed"), (Str){ 0 });
@@ -330,13 +341,13 @@ static bool settle(struct McpWatch *w) {
 
 /* Loads the project again and watches its files. False: a file has changed since this began, so what was loaded may be older than what
  * learn() has noted. */
-static bool reload_and_learn(struct McpWatch *w) {
+static bool reload_and_learn(struct McpWatch *w, bool maybe) {
     Arena arena = { 0 };
     size_t n = w->paths.n;
     Str *paths = ARENA_ARRAY(&arena, Str, n + 1);            /* learn() replaces those of `w` */
     for (size_t i = 0; i < n; i++) paths[i] = arena_str(&arena, w->paths.at[i]);
     uint64_t before = fingerprint(paths, n);
-    reload(w);
+    reload(w, maybe);
     learn(w);
     bool same = fingerprint(paths, n) == before;
     arena_clear(&arena);
@@ -348,13 +359,13 @@ static void *watch(void *arg) {
     bool some;
     if (w->stale) {
         if (!settle(w)) return NULL;
-        while (!reload_and_learn(w)) {}
+        while (!reload_and_learn(w, true)) {}
     }
     while (wait_for(w, -1, &some)) {
         if (!some || !take_events(w)) continue;
         if (!settle(w)) break;
         bool changed = fingerprint(w->paths.at, w->paths.n) != w->print;
-        while (changed && !reload_and_learn(w)) {}
+        while (changed && !reload_and_learn(w, false)) {}
     }
     return NULL;
 }

@@ -4,6 +4,6 @@
 #pragma once
 #include "mcp/host/serve.h"
 
-/* since_ns: clock_wall_ns() from before the project was loaded; a change since then counts. False: cannot watch; the server works without. */
+/* since_ns: clock_file_ns() from before the project was loaded; a change since then counts. False: cannot watch; the server works without. */
 bool serve_watch_start(McpHost *s, int64_t since_ns, Error *err);
 void serve_watch_stop(McpHost *s);                         /* before the peers are closed */
