@@ -109,7 +109,7 @@ static Said understand(Shown *s, sd_bus_message *m, size_t n_buttons, size_t *bu
     return NOTHING;
 }
 
-/* Waits for the reply for a moment: the bus drops what a connection has sent when it closes while signals for it are under way. */
+/* Waits for the reply for a moment: the bus drops what a connection has sent when it closes while signals for it are in flight. */
 static void withdraw(Shown *s) {
     sd_bus_message *answer, *m = bus_method(&s->bus, SERVICE, OBJECT, SERVICE, "CloseNotification", NULL);
     Cancel *own = cancel_new(NULL, (int64_t)WITHDRAW_MS * 1000000);
