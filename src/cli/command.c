@@ -153,6 +153,15 @@ const Command command_table[] = {
         .run = command_guard_doctor,
     },
     {
+        .name = "guard export", .operands = "codex-rules", .choices = "codex-rules", .min = 1, .max = 1,
+        .summary = "rules that deny commands, for Codex itself",
+        .about = "Prints the rules of the project that deny shell commands as Codex's exec policy,\n"
+                 "a second line that also holds when a hook does not run. It compares only the\n"
+                 "first words of a command; a rule with a pattern becomes a comment.",
+        .example = "harness guard export codex-rules > ~/.codex/rules/harness.rules",
+        .run = command_guard_export,
+    },
+    {
         .name = "guard install", .operands = "VENDOR", .min = 1, .max = 1,
         .summary = "put the guard in front of another agent",
         .about = "Adds the hook to the agent's file: of this project, or with --user or\n"

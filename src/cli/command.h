@@ -51,6 +51,7 @@ int command_guard(Cli *cli);
 int command_guard_log(Cli *cli);
 int command_guard_replay(Cli *cli);
 int command_guard_doctor(Cli *cli);
+int command_guard_export(Cli *cli);
 int command_guard_install(Cli *cli);
 int command_guard_uninstall(Cli *cli);
 int command_help(Cli *cli);
