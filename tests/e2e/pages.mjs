@@ -69,7 +69,8 @@ export function conversation(body) {
   return { command: first.replace(/^\$ /, ''), lines };
 }
 
-const part = line => line.split('…').map(s => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
+// Blanks before a … may be fewer: numbers are aligned to the right.
+const part = line => line.split(/ *…/).map(s => s.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
 
 // True if the output matches. Ignores white space at the ends of lines.
 export function fits(expected, output) {
