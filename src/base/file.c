@@ -81,3 +81,13 @@ bool file_read(const char *path, size_t limit, Buf *out, Error *err) {
     *out = content;
     return true;
 }
+
+bool file_write(int fd, Str bytes) {
+    while (bytes.n) {
+        ssize_t n = write(fd, bytes.at, bytes.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes = str_sub(bytes, (size_t)n, bytes.n);
+    }
+    return true;
+}

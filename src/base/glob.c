@@ -357,3 +357,27 @@ bool glob_match_below(const Glob *g, Str folder) {
         if (below_alternative(&g->alternative[i], folder)) return true;
     return false;
 }
+
+/* ---- words ---- */
+
+bool glob_word(Str pattern, Str text) {
+    size_t p = 0, t = 0, star = SIZE_MAX, mark = 0, n;
+    while (t < text.n) {
+        utf8_decode(str_sub(text, t, text.n), &n);
+        if (p < pattern.n && pattern.at[p] == '*') {
+            star = p++;
+            mark = t;
+        } else if (p < pattern.n && pattern.at[p] == '?') {
+            p++;
+            t += n;
+        } else if (p < pattern.n && pattern.at[p] == text.at[t]) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++mark;
+        } else return false;
+    }
+    while (p < pattern.n && pattern.at[p] == '*') p++;
+    return p == pattern.n;
+}

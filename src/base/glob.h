@@ -27,6 +27,9 @@ bool glob_match(const Glob *g, Str path);
 /* False if nothing below this folder can match: the walk may skip it. "" is the base folder. */
 bool glob_match_below(const Glob *g, Str folder);
 
+/* One word, which is not a path: `*` is any text, `?` one character. */
+bool glob_word(Str pattern, Str text);
+
 /* Hints for walking a folder. */
 Str glob_base(const Glob *g);           /* the leading folders of every match, without wildcards: "src/lib"; may be
                                          * "" */

@@ -113,7 +113,7 @@ const Command command_table[] = {
                  "qwen, kimi, opencode, or auto. The rules, tools_policy and hooks of the project\n"
                  "decide, with /etc/harness/guard.md and ~/.config/harness/guard.md. Whatever\n"
                  "fails is refused. See docs/howto/guard.md for the files of each agent.",
-        .example = "harness guard claude --project /work/app < envelope.json",
+        .example = "harness guard claude --project /srv/app < envelope.json",
         .flags = command_flags_guard, .run = command_guard,
     },
     {

@@ -5,16 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool write_all(int fd, Str text) {
-    while (text.n) {
-        ssize_t n = write(fd, text.at, text.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        text = str_sub(text, (size_t)n, text.n);
-    }
-    return true;
-}
+#include "base/file.h"
 
 bool replace_file(const char *path, Str text, mode_t mode, Error *err) {
     char temp[PATH_MAX + 32];
@@ -25,7 +16,7 @@ bool replace_file(const char *path, Str text, mode_t mode, Error *err) {
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0) return error_set(err, ERR_IO, "%s: %m", temp);
     bool owned = !exists || geteuid() != 0 || fchown(fd, st.st_uid, st.st_gid) == 0;     /* only root can give a file away */
-    bool ok = owned && fchmod(fd, mode) == 0 && write_all(fd, text) && fsync(fd) == 0;
+    bool ok = owned && fchmod(fd, mode) == 0 && file_write(fd, text) && fsync(fd) == 0;
     int why = ok ? 0 : errno;
     close(fd);
     if (ok && rename(temp, path) != 0) ok = false, why = errno;

@@ -1,4 +1,5 @@
 #include "cli/report.h"
+#include "base/clock.h"
 #include <stdlib.h>
 #include <unistd.h>
 #include "cli/excerpt.h"
@@ -115,4 +116,12 @@ Project *report_project(Cli *cli) {
     if (!report_load(cli, false, &project, &problems)) report_failure(cli, &problems);
     problems_clear(&problems);
     return project;
+}
+
+void report_age(Buf *out, int64_t since_ns) {
+    long long s = (long long)((clock_wall_ns() - since_ns) / 1000000000);
+    if (s < 60) buf_add_fmt(out, "%lld s", s < 0 ? 0 : s);
+    else if (s < 3600) buf_add_fmt(out, "%lld min", s / 60);
+    else if (s < 172800) buf_add_fmt(out, "%lld h", s / 3600);
+    else buf_add_fmt(out, "%lld d", s / 86400);
 }

@@ -14,6 +14,7 @@ void report_problems(Cli *cli, const Problems *problems);
 /* Tells the user what to do when the folder contains no project. */
 void report_nothing(const Cli *cli, const Project *p);
 void report_count(Buf *out, size_t n, const char *noun);           /* "1 tool", "2 tools" */
+void report_age(Buf *out, int64_t since_ns);                       /* "5 min": the time since then (clock_wall_ns) */
 
 /* For commands that need a valid project: loads it or reports every error (with --json, the first one as {"error": …}).
  * Warnings are left to validate. NULL: the command returns CLI_FAILED. */

@@ -91,7 +91,7 @@ static RulesMatch url_matches(const RuleDef *r, const RulesCall *call) {
     for (size_t i = 0; known && i < r->hosts.n; i++)
         if (host_is(r->hosts.at[i], str_from(target.host))) return RULES_YES;
     for (size_t i = 0; i < r->urls.n; i++)
-        if (rules_word_is(r->urls.at[i], call->url)) return RULES_YES;
+        if (glob_word(r->urls.at[i], call->url)) return RULES_YES;
     return known || r->hosts.n == 0 ? RULES_NO : RULES_MAYBE;
 }
 

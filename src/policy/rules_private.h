@@ -3,13 +3,13 @@
  * "may": the row matches, or could, depending on what is unknown; for rows that deny or ask. "must": it matches whatever
  * the unknown parts are; for rows that allow. */
 #pragma once
+#include "base/glob.h"
 #include "policy/rules.h"
 #include "shell/shell.h"
 
 typedef enum { RULES_NO, RULES_MAYBE /* something is unknown */, RULES_YES } RulesMatch;
 
 /* rules_word.c. `*` in a pattern is any text, `?` any character. */
-bool rules_word_is(Str pattern, Str text);
 bool rules_word_may(Str pattern, Str text, bool glob);      /* `text` has SHELL_UNKNOWN; glob: *, ? and [...] in it are unknown too */
 
 /* rules_shell.c */

@@ -22,7 +22,7 @@ typedef struct View {
 
 /* An unknown part is a byte that only * and ? match. */
 static bool matches(const View *v, Str pattern, Str text, bool glob) {
-    return v->sure ? rules_word_is(pattern, text) : rules_word_may(pattern, text, glob);
+    return v->sure ? glob_word(pattern, text) : rules_word_may(pattern, text, glob);
 }
 
 static bool names_file(ShellRedirectKind kind) { return kind != SHELL_HEREDOC && kind != SHELL_HERESTRING && kind != SHELL_DUPLICATE; }
@@ -146,7 +146,7 @@ static bool unknown_in_roles(const StrList *pattern, const View *v, size_t missi
 /* ---- one command ---- */
 
 static bool program_may(Str pattern, const View *v) {
-    if (v->c->program.n) return rules_word_is(pattern, v->c->program);
+    if (v->c->program.n) return glob_word(pattern, v->c->program);
     Str s = v->words[0].text;
     const char *slash = s.n ? memrchr(s.at, '/', s.n) : NULL;
     return matches(v, pattern, slash ? str_sub(s, (size_t)(slash - s.at) + 1, s.n) : s, v->words[0].pattern);
@@ -204,7 +204,7 @@ RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, co
 static bool option_must(Str pattern, const ShellCommand *c) {
     for (size_t i = 1; i < c->words_n && !shell_word_is(&c->words[i], "--"); i++) {
         Str s = c->words[i].text;
-        if (is_option(s) && (rules_word_is(pattern, s) || rules_word_is(pattern, option_name(s)))) return true;
+        if (is_option(s) && (glob_word(pattern, s) || glob_word(pattern, option_name(s)))) return true;
         if (pattern.n == 2 && is_bundle(s) && memchr(s.at + 1, pattern.at[1], s.n - 1)) return true;
     }
     return false;
@@ -212,20 +212,20 @@ static bool option_must(Str pattern, const ShellCommand *c) {
 
 static bool named_option(const StrList *pattern, Str word) {
     for (size_t p = 1; p < pattern->n; p++)
-        if (is_option(pattern->at[p]) && (rules_word_is(pattern->at[p], word) || rules_word_is(pattern->at[p], option_name(word)))) return true;
+        if (is_option(pattern->at[p]) && (glob_word(pattern->at[p], word) || glob_word(pattern->at[p], option_name(word)))) return true;
     return false;
 }
 
 /* The plain words come first, directly after the program; only options of the pattern may stand between them. */
 bool rules_shell_must(const StrList *pattern, const ShellCommand *c) {
-    if (!c->exact || !c->program.n || !rules_word_is(pattern->at[0], c->program)) return false;
+    if (!c->exact || !c->program.n || !glob_word(pattern->at[0], c->program)) return false;
     size_t p = 1;
     for (size_t i = 1;; i++) {
         while (p < pattern->n && is_option(pattern->at[p])) p++;
         if (p == pattern->n) break;
         if (i >= c->words_n || !c->words[i].exact) return false;
         if (is_option(c->words[i].text) && named_option(pattern, c->words[i].text)) continue;
-        if (!rules_word_is(pattern->at[p], c->words[i].text)) return false;
+        if (!glob_word(pattern->at[p], c->words[i].text)) return false;
         p++;
     }
     for (p = 1; p < pattern->n; p++)

@@ -6,28 +6,6 @@
 
 enum { UNKNOWN_WORD_MAX = 4096 };       /* longer words with unknown parts match every pattern */
 
-bool rules_word_is(Str pattern, Str text) {
-    size_t p = 0, t = 0, star = SIZE_MAX, mark = 0, n;
-    while (t < text.n) {
-        utf8_decode(str_sub(text, t, text.n), &n);
-        if (p < pattern.n && pattern.at[p] == '*') {
-            star = p++;
-            mark = t;
-        } else if (p < pattern.n && pattern.at[p] == '?') {
-            p++;
-            t += n;
-        } else if (p < pattern.n && pattern.at[p] == text.at[t]) {
-            p++;
-            t++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            t = ++mark;
-        } else return false;
-    }
-    while (p < pattern.n && pattern.at[p] == '*') p++;
-    return p == pattern.n;
-}
-
 /* True if the byte of the word stands for any text. A class [...] is taken as any text followed by its own bytes. */
 static bool is_open(char c, bool glob) { return c == SHELL_UNKNOWN || (glob && (c == '*' || c == '?' || c == '[')); }
 
@@ -35,7 +13,7 @@ static bool is_open(char c, bool glob) { return c == SHELL_UNKNOWN || (glob && (
 bool rules_word_may(Str pattern, Str text, bool glob) {
     bool open = false;
     for (size_t i = 0; i < text.n && !open; i++) open = is_open(text.at[i], glob);
-    if (!open) return rules_word_is(pattern, text);
+    if (!open) return glob_word(pattern, text);
     if (text.n > UNKNOWN_WORD_MAX) return true;
     bool *row = mem_zero(pattern.n + 1, sizeof *row);
     row[0] = true;

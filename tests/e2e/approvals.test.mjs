@@ -12,9 +12,9 @@ import { Peer } from './mcp_peer.mjs';
 const danger = '---\nconfirm: true\nparameters:\n  what: {type: string}\nscript: |\n  def run(args):\n      fs.append("log.txt", args["what"] + "\\n")\n      return "did " + args["what"]\n---\nDangerous.\n';
 const terminal = new URL('terminal.py', import.meta.url).pathname;
 
-// Starts harness call at a terminal, in the background. `steps` as in terminal.py.
-function ask(p, args, steps) {
-  const child = spawn('python3', [terminal, bin, '-C', p.dir, 'call', 'danger', JSON.stringify(args)], { cwd: p.dir, env: { ...process.env, ...p.env } });
+// Starts harness at a terminal, in the background. `steps` as in terminal.py.
+function atTerminal(p, args, steps) {
+  const child = spawn('python3', [terminal, bin, '-C', p.dir, ...args], { cwd: p.dir, env: { ...environment, TERM: 'xterm', ...p.env } });
   const done = new Promise(resolve => {
     let out = '', err = '';
     child.stdout.on('data', d => out += d);
@@ -25,6 +25,7 @@ function ask(p, args, steps) {
   return { child, done };
 }
 
+const ask = (p, args, steps) => atTerminal(p, ['call', 'danger', JSON.stringify(args)], steps);
 const waiting = p => JSON.parse(p.run(['approvals', '--json']).stdout);
 
 async function until(what) {
@@ -227,30 +228,17 @@ test('runs cancel stops a live run, which can be resumed', async t => {
   assert.equal(JSON.parse(resumed.out).response, 'heard ["stop"]');
 });
 
-// terminal.py with an agent's run.
-function agentAtTerminal(p, args, steps) {
-  const child = spawn('python3', [terminal, bin, '-C', p.dir, ...args], { cwd: p.dir, env: { ...environment, TERM: 'xterm', ...p.env } });
-  const done = new Promise(resolve => {
-    let out = '', err = '';
-    child.stdout.on('data', d => out += d);
-    child.stderr.on('data', d => err += d);
-    child.on('close', () => resolve(out ? JSON.parse(out) : { output: err }));
-  });
-  child.stdin.end(JSON.stringify(steps));
-  return { child, done };
-}
-
 test('killed while a question is open: after a resume it is open again with the same id, and a yes runs the tool once', async t => {
   const p = talker(t, files);
   const open = async () => JSON.parse((await p.harness(['approvals', '--json'])).stdout);
-  const first = agentAtTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
+  const first = atTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
   const [q] = await soon(async () => { const all = await open(); return all.length && all; });
   const { pid } = (await p.show(q.run)).events.find(e => e.type === 'run.started').data;
   process.kill(pid, 'SIGKILL');
   await first.done;
   assert.deepEqual((await open()).map(x => x.id), [q.id]);
   assert.deepEqual(lines(p), []);
-  const second = agentAtTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'n no'], ['', 'got did x']]);
+  const second = atTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'n no'], ['', 'got did x']]);
   await soon(async () => (await p.runs())[0].status === 'running');
   await soon(async () => (await p.show(q.run)).events.filter(e => e.type === 'approval.asked').length === 2);
   assert.deepEqual((await open()).map(x => x.id), [q.id]);
@@ -265,12 +253,12 @@ test('killed while a question is open: after a resume it is open again with the 
 test('an answer that was given while no process ran is used by the resume', async t => {
   const p = talker(t, files);
   const open = async () => JSON.parse((await p.harness(['approvals', '--json'])).stdout);
-  const first = agentAtTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
+  const first = atTerminal(p, ['run', '-p', 'danger'], [['', 'n no'], ['', 'never']]);
   const [q] = await soon(async () => { const all = await open(); return all.length && all; });
   process.kill((await p.show(q.run)).events.find(e => e.type === 'run.started').data.pid, 'SIGKILL');
   await first.done;
   assert.equal((await p.harness(['approvals', 'approve', q.id, '--yes'])).status, 0);
-  const second = await agentAtTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'got did x']]).done;
+  const second = await atTerminal(p, ['runs', 'resume', q.run, '-p', 'danger'], [['', 'got did x']]).done;
   assert.equal(second.missing, null, second.output);
   assert.deepEqual(lines(p), ['x']);
 });

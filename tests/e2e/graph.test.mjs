@@ -1,10 +1,9 @@
 // harness inspect --graph and --dot: which guard covers which tool. The answers are compared with what calls do.
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { bin, environment, root } from './harness.mjs';
+import { terminal } from './columns.mjs';
 import { caller, hook, tool } from './calls.mjs';
 
 const guards = {
@@ -98,9 +97,9 @@ test('NAME limits the graph to a tool, an alias or an agent', t => {
   const kid = graph(p, 'kid');
   assert.deepEqual(kid.agents[0].tools, []);
   assert.ok(kid.agents[1].tools.length > 3);
-  const wrong = p.run(['inspect', '--graph', 'nobody']);
+  const wrong = p.run(['inspect', '--graph', 'missing']);
   assert.equal(wrong.status, 1);
-  assert.match(wrong.stderr, /no tool or agent is named "nobody"/);
+  assert.match(wrong.stderr, /no tool or agent is named "missing"/);
   const none = p.run(['inspect']);
   assert.equal(none.status, 2);
   assert.match(none.stderr, /inspect needs the name of a tool, hook or agent, or --graph/);
@@ -116,15 +115,6 @@ test('the text names each guard once, in the order of the pipeline', t => {
   assert.ok(lines.includes('    hook by_args  tool.pre  .harness/hooks/by_args.md:1  if "x" in payload["args"]'), stdout);
   assert.ok(lines.includes('limits of all calls: max_turns 100, max_tool_calls 7, max_tool_calls_per_turn 32'), stdout);
 });
-
-function terminal(p, columns, args) {
-  const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), 'sh', '-c', `stty cols ${columns}; exec "$0" "$@"`, bin, '-C', p.dir, ...args],
-    { input: '[]', encoding: 'utf8', env: { ...environment, ...p.env, TERM: 'xterm', LANG: 'C.UTF-8' }, timeout: 60000 });
-  assert.equal(out.status, 0, out.stderr);
-  const r = JSON.parse(out.stdout);
-  assert.equal(r.status, 0, r.output);
-  return r.output.replaceAll(/\x1b\[[0-9;]*m/g, '').trimEnd().split('\r\n');
-}
 
 test('on a terminal no line of the graph is wider than it', t => {
   const p = caller(t, files);

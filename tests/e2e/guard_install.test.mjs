@@ -133,7 +133,7 @@ test('doctor tries the installed command line, and says what is wrong', t => {
   assert.equal(said().status, 0, said().stdout);
   const good = readFileSync(file, 'utf8');
   for (const [broken, message] of [[good.replaceAll(/"[^"]* guard claude/g, '"/nowhere/harness guard claude'), /cannot be started/], [good.replace('{', '{ "disableAllHooks": true,'), /no hook runs/],
-    [good.replace('"PreToolUse"', '"PreToolUsed"'), /1 events have no entry|events have no entry/], ['{', /FAILS .*settings\.json:1:/]]) {
+    [good.replace('"PreToolUse"', '"PreToolUsed"'), /an event has no entry/], ['{', /FAILS .*settings\.json:1:/]]) {
     writeFileSync(file, broken);
     assert.match(said().stdout, message);
     assert.equal(said().status, 1);

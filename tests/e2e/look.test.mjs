@@ -1,11 +1,11 @@
 // What a model would receive, shown without one: tools --format and context; and the output of inspect and the log.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { bin, environment, root } from './harness.mjs';
+import { root } from './harness.mjs';
 import { harness, server, surfaces, talker } from './agents.mjs';
+import { terminal } from './columns.mjs';
 import { caller, hook, tool } from './calls.mjs';
 
 const files = {
@@ -49,16 +49,6 @@ test('context needs neither a key nor a model', async t => {
   assert.equal(wrong.status, 1);
   assert.match(wrong.stderr, /nobody-knows-it/);
 });
-
-// What a terminal of that many columns shows, without colours.
-function terminal(p, columns, args) {
-  const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), 'sh', '-c', `stty cols ${columns}; exec "$0" "$@"`, bin, '-C', p.dir, ...args],
-    { input: '[]', encoding: 'utf8', env: { ...environment, ...p.env, TERM: 'xterm', LANG: 'C.UTF-8' }, timeout: 60000 });
-  assert.equal(out.status, 0, out.stderr);
-  const r = JSON.parse(out.stdout);
-  assert.equal(r.status, 0, r.output);
-  return r.output.replaceAll(/\x1b\[[0-9;]*m/g, '').trimEnd().split('\r\n');
-}
 
 test('context draws a bar per part that fits the terminal, and none into a pipe', async t => {
   const long = 'a_tool_with_a_name_that_is_much_longer_than_a_narrow_terminal';

@@ -167,7 +167,7 @@ static void check_entries(Doctor *d, const GuardFile *f, const GuardInstalled *i
     }
     if (!i->found) return;
     d->installed++;
-    if (i->missing) add(d, "FAILS", "%s: %zu events have no entry: run harness guard install %s again", f->full, i->missing, vendor_name(d->vendor));
+    if (i->missing) add(d, "FAILS", "%s: an event has no entry: run harness guard install %s again", f->full, vendor_name(d->vendor));
     else if (!i->current) add(d, "note", "%s: the entries are not what this version installs: run harness guard install %s again", f->full,
         vendor_name(d->vendor));
     else add(d, "ok", "%s", f->full);

@@ -50,14 +50,6 @@ static bool list_json(void *ctx, const StoreRun *r) {
 
 /* ---- as text: one line a run, which fits ---- */
 
-static void add_age(Buf *out, int64_t ns) {
-    long long s = (long long)((clock_wall_ns() - ns) / 1000000000);
-    if (s < 60) buf_add_fmt(out, "%lld s", s < 0 ? 0 : s);
-    else if (s < 3600) buf_add_fmt(out, "%lld min", s / 60);
-    else if (s < 172800) buf_add_fmt(out, "%lld h", s / 3600);
-    else buf_add_fmt(out, "%lld d", s / 86400);
-}
-
 static void add_cell(Buf *out, Str text, size_t columns) {
     Buf cell = { 0 };
     width_add_cut(&cell, text, columns);
@@ -69,7 +61,7 @@ static void add_cell(Buf *out, Str text, size_t columns) {
 static bool list_text(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
     Buf *b = &l->cli->out, age = { 0 }, title = { 0 }, tail = { 0 };
-    add_age(&age, r->started_ns);
+    report_age(&age, r->started_ns);
     if (r->agent.n) cli_escape_all(&title, r->agent, false), buf_add(&title, r->title.n ? STR(": ") : STR(""));
     cli_escape_all(&title, r->title, false);
     buf_add_fmt(&tail, "%3lld turns %4lld calls", (long long)r->turns, (long long)r->tool_calls);

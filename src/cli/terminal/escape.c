@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/terminal/screen.h"
@@ -42,22 +43,12 @@ static void clean(Buf *out, Str text, bool effects) {
     }
 }
 
-static bool write_all(int fd, Str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.at, s.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        s = str_sub(s, (size_t)n, s.n);
-    }
-    return true;
-}
-
 static bool write_as(int fd, Str text, bool effects, bool (*to_screen)(int fd, Str text)) {
     int kept = errno;
     if (text.n == 0) return true;
     bool terminal = isatty(fd);
     errno = kept;
-    if (!terminal) return write_all(fd, text);
+    if (!terminal) return file_write(fd, text);
     Buf safe = { 0 };
     clean(&safe, text, effects);
     bool ok = to_screen(fd, buf_str(&safe));

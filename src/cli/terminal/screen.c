@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/thread.h"
 #include "base/vec.h"
 
@@ -36,18 +37,8 @@ static void lock(void) {
 
 /* ---- output; with the lock held ---- */
 
-static bool put(int fd, Str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.at, s.n);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        s = str_sub(s, (size_t)n, s.n);
-    }
-    return true;
-}
-
 static void erase_live(void) {
-    if (screen.live) (void)put(screen.live_fd, STR("\r\033[K"));
+    if (screen.live) (void)file_write(screen.live_fd, STR("\r\033[K"));
     screen.live = false;
 }
 
@@ -65,7 +56,7 @@ static void note_line(Str text) {
 static bool show(int fd, Str text, bool stream) {
     erase_live();
     if (stream) note_line(text);
-    return put(fd, text);
+    return file_write(fd, text);
 }
 
 static bool must_wait(bool stream) {
@@ -133,8 +124,8 @@ bool screen_stream(int fd, Str text) { return write_as(fd, text, true); }
 void screen_live(int fd, Str line) {
     lock();
     if (!screen.held && !screen.mid_line) {
-        (void)put(fd, STR("\r\033[K"));
-        (void)put(fd, line);
+        (void)file_write(fd, STR("\r\033[K"));
+        (void)file_write(fd, line);
         screen.live = true;
         screen.live_fd = fd;
     }
@@ -160,7 +151,7 @@ static void take(void) {
     screen.held = 1;
     screen.holder = pthread_self();
     erase_live();
-    if (screen.mid_line) (void)put(STDERR_FILENO, STR("\n"));
+    if (screen.mid_line) (void)file_write(STDERR_FILENO, STR("\n"));
     screen.mid_line = false;
 }
 

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "base/clock.h"
 #include "base/vec.h"
 #include "cli/report.h"
 #include "cli/terminal/talk_private.h"
@@ -15,14 +14,6 @@ enum { LISTED = 15, SHOWN_EXCHANGES = 3, SHOWN_LINES = 12, SHORT_ID = 8 };
 
 typedef struct Picking { Doing *d; Str current; VEC(char *) ids; } Picking;
 
-static void add_age(Buf *out, int64_t ns) {
-    long long s = (long long)((clock_wall_ns() - ns) / 1000000000);
-    if (s < 60) buf_add_fmt(out, "%lld s ago", s < 0 ? 0 : s);
-    else if (s < 3600) buf_add_fmt(out, "%lld min ago", s / 60);
-    else if (s < 172800) buf_add_fmt(out, "%lld h ago", s / 3600);
-    else buf_add_fmt(out, "%lld d ago", s / 86400);
-}
-
 /* Conversations and jobs have a title, the calls of `harness call` none. */
 static bool list_run(void *ctx, const StoreRun *r) {
     Picking *p = ctx;
@@ -30,7 +21,8 @@ static bool list_run(void *ctx, const StoreRun *r) {
     Buf left = { 0 }, right = { 0 };
     VEC_PUSH(&p->ids, str_dup(r->id));
     buf_add_fmt(&left, "%2zu  ", p->ids.n);
-    add_age(&left, r->started_ns);
+    report_age(&left, r->started_ns);
+    buf_add(&left, STR(" ago"));
     if (str_eq(r->status, STR("running"))) buf_add(&left, STR(", running"));
     cli_escape_all(&right, r->title, false);
     talk_row(p->d, 24, buf_str(&left), buf_str(&right));

@@ -1,6 +1,7 @@
 #include "tool/builtin/guard.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include "base/glob.h"
 #include "base/utf8.h"
 #include "tool/builtin/guard_rules.h"
 
@@ -45,28 +46,10 @@ static bool next_part(Str *rest, char separator, Str *part) {
 }
 
 /* * is any text, ? any byte. */
-static bool matches(Str pattern, Str text) {
-    size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
-    while (t < text.n) {
-        if (p < pattern.n && pattern.at[p] == '*') {
-            star = p++;
-            mark = t;
-        } else if (p < pattern.n && (pattern.at[p] == '?' || pattern.at[p] == text.at[t])) {
-            p++;
-            t++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            t = ++mark;
-        } else return false;
-    }
-    while (p < pattern.n && pattern.at[p] == '*') p++;
-    return p == pattern.n;
-}
-
 static bool in_list(const char *list, Str word) {
     Str one;
     for (Str rest = str_from(list); next_part(&rest, ' ', &one);)
-        if (matches(one, word)) return true;
+        if (glob_word(one, word)) return true;
     return false;
 }
 
@@ -97,7 +80,7 @@ static size_t find_letter(const ShellCommand *c, size_t i, char letter, const ch
 /* True if the long option `s` means `name`; it may be abbreviated and have a value. */
 static bool is_long(Str s, Str name) {
     if (str_find_char(name, '=') >= 0) return str_eq(s, name);
-    if (str_ends(name, STR("*"))) return matches(name, s);
+    if (str_ends(name, STR("*"))) return glob_word(name, s);
     ptrdiff_t equals = str_find_char(s, '=');
     if (equals >= 0) s.n = (size_t)equals;
     return s.n > 2 && str_starts(name, s);
@@ -116,7 +99,7 @@ static bool is_present(const ShellCommand *c, Str term, const char *values) {
             if (option && is_long(s, term)) return true;
         } else if (term.n == 2 && term.at[0] == '-') {
             if (options && find_letter(c, i, term.at[1], values)) return true;
-        } else if (!option && operands && matches(term, s)) return true;
+        } else if (!option && operands && glob_word(term, s)) return true;
     }
     return false;
 }
