@@ -20,7 +20,7 @@ static void drop_unfinished(Session *s) {
 
 bool session_undo(Session *s, Str files, Error *err) {
     Frame *f = s->top;
-    size_t change;
+    size_t change = 0;
     Buf data = { 0 };
     /* Not the last user message: some of those were added by harness or a hook. */
     if (!session_last_changes(s, &change, err)) return false;
