@@ -86,7 +86,9 @@ static void test_refuses(void **state) {
 }
 
 #ifndef __SANITIZE_ADDRESS__
-static void null_write(void) { guard_fuse_arm(VENDOR_CLAUDE, 20000); *(volatile int *)(uintptr_t)8 = 1; }
+/* volatile: the compiler must not know that nothing is mapped there. */
+static volatile int *volatile unmapped = (volatile int *)(uintptr_t)8;
+static void null_write(void) { guard_fuse_arm(VENDOR_CLAUDE, 20000); *unmapped = 1; }
 
 static volatile int depth;
 static int overflow(int n) { volatile char room[4096]; room[0] = (char)n; depth = n; return n < 0 ? 0 : overflow(n + 1) + room[0]; }
