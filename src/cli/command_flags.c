@@ -282,5 +282,6 @@ const Flag command_flags_trust[] = {
     { "--diff", NULL, NULL, NULL, "show what changed since, or during a call" },
     { "--displaced", NULL, NULL, NULL, "list the versions of files that were displaced" },
     { "--accept", NULL, "DIGEST", NULL, "trust without asking: the digest of --print" },
+    { "--tools", NULL, "FILE", NULL, "also the tools of this tools.json manifest" },
     { 0 },
 };

@@ -208,6 +208,7 @@ static bool refuse(Runtime *rt, TrustState state, Error *err) {
                     : state == TRUST_CODE_CHANGED ? "its files changed since you agreed, and it uses secrets, files outside or no sandbox"
                     : "it asks for more than the defaults";
     error_set(err, ERR_POLICY, "the project " STR_FMT " is not trusted: %s", STR_ARG(rt->project->root), why);
+    if (rt->config.tools) return error_hint(err, "`harness trust --tools %s` shows what it asks for, and asks you", rt->config.tools);
     return error_hint(err, "`harness trust` shows what it asks for, and asks you");
 }
 

@@ -51,6 +51,21 @@ test('a project without grants never asks', t => {
   assert.equal(existsSync(join(p.home, 'harness/trust')), false);
 });
 
+test('what a manifest of --tools asks for is shown, and can be agreed to without a terminal', t => {
+  const p = stranger(t, {
+    ...settings('model: { provider: script, name: m, script: model.star }'),
+    'model.star': 'def reply(messages, tools):\n    return {"text": "hi"}\n',
+    'other.json': '{"tools": [{"name": "t", "command": ["/bin/true"], "envPassthrough": ["MYTOK"]}]}',
+  });
+  const no = p.run(['run', '--tools', 'other.json', '-p', 'hello']);
+  assert.match(no.stderr, /MYTOK/);
+  assert.match(no.stderr, /`harness trust --tools other\.json` shows what it asks for/);
+  const digest = p.run(['trust', '--tools', 'other.json', '--print']).stdout.trim();
+  assert.equal(p.run(['trust', '--tools', 'other.json', '--accept', digest]).status, 0);
+  assert.equal(p.run(['run', '--tools', 'other.json', '-p', 'hello']).stdout, 'hi\n');
+  assert.equal(p.run(['run', '-p', 'hello']).stdout, 'hi\n');
+});
+
 describe('grants', { concurrency: 4 }, () => {
   // [content of harness.md, the key that needs trust]
   const grants = [

@@ -106,7 +106,8 @@ Runtime *trust_prompt_read(Cli *cli, const char *dir, Error *err) {
     Problems problems = { 0 };
     Runtime *rt = NULL;
     Error why = { 0 };
-    RuntimeConfig config = { .dir = dir ? dir : cli_project(cli), .config = cli->config, .reading = true, .ephemeral = true, .log = &cli->log };
+    RuntimeConfig config = { .dir = dir ? dir : cli_project(cli), .config = cli->config, .tools = args_value(&cli->args, "--tools"), .reading = true,
+                             .ephemeral = true, .log = &cli->log };
     if (!runtime_open(&config, &rt, &problems, &why)) {
         rt = NULL;
         if (why.kind == ERR_NONE) report_problems(cli, &problems);
