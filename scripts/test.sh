@@ -36,7 +36,7 @@ case $preset${HARNESS_ALL:+-all} in
 esac
 mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)")
 # Tests mostly wait, so run a few files at a time.
-"$node" --test --test-concurrency=3 --test-timeout=300000 --test-reporter=./tests/e2e/reporter.mjs "${tests[@]}" \
+"$node" --test --test-concurrency=3 --test-timeout=900000 --test-reporter=./tests/e2e/reporter.mjs "${tests[@]}" \
   2>&1 | tee "$logs/e2e.txt" || status=1
 read -r e2e_passed e2e_failed < <(
   sed -nE 's/^end-to-end: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$logs/e2e.txt" | grep . || echo 0 1)
