@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # harness run -p beside the agents codex and claude-code (npm), each against the same mock on this machine: one turn without tools, and ten
-# rounds with a shell command each. harness speaks to the mock as the peer does: Responses beside codex, Messages beside claude-code.
+# rounds with a shell command each. harness uses the same protocol as the peer: Responses beside codex, Messages beside claude-code.
 # Best time of several runs, and the largest memory.
 set -euo pipefail
 cd "$(dirname "$0")/.."

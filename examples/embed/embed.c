@@ -22,7 +22,7 @@ static void add(void *user, HarnessCall *call) {
     harness_call_return(call, text);
 }
 
-/* Would wait for ever, but looks at its token. */
+/* Waits until its token is cancelled. */
 static void wait_long(void *user, HarnessCall *call) {
     (void)user;
     struct pollfd token = { .fd = harness_call_cancel_fd(call), .events = POLLIN };

@@ -337,7 +337,7 @@ static bool settle_ids(Frame *f, Completion *c, Error *err) {
 
 /* ---- items ---- */
 
-/* The ids before settle_ids changes them; the hash after it, before anything else changes the reply. */
+/* Records the ids before settle_ids changes them, and the hash after it but before any other change of the reply. */
 static void note_ids(Frame *f, Completion *c) {
     const List *calls = value_list(c->reply.tool_calls);
     if (c->reply.items.n == 0) return;

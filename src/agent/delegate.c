@@ -103,7 +103,7 @@ static bool pre_payload(const Frame *parent, const Frame *child, Str task, Heap 
     Dict *d = dict_new(h, 8, err);
     Value tools, hooks;
     if (!d || !names_list(h, child->tools, child->n_tools, &tools, err) || !names_list(h, child->hooks, child->n_hooks, &hooks, err)) return false;
-    if (!child->tools) tools = VALUE_NONE;                   /* everything that the parent has */
+    if (!child->tools) tools = VALUE_NONE;                   /* the child gets every tool of the parent */
     *out = value_from_object(d);
     return dict_put_text(h, d, "id", child->id, err) && dict_put_text(h, d, "parent_id", parent->id.n ? parent->id : run_id(parent->s->run), err)
         && dict_put_text(h, d, "task", task, err) && dict_put_text(h, d, "agent", child->name, err) && dict_put_text(h, d, "model", child->model_def.name, err)

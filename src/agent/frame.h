@@ -74,13 +74,13 @@ struct Frame {
     Arena arena;
     List *attached;                      /* images and PDFs for the next message, in `heap`; NULL: none */
     Buf extra;                           /* text for the next message: attached files, outputs of the user's commands */
-    int64_t turn;                        /* user messages so far */
+    int64_t turn;                        /* number of user messages so far */
     VEC(FrameStart) starts;              /* those that are still in the history */
     int64_t iterations, tool_calls;      /* for the current message */
     ModelUsage usage;                    /* of this frame, for the current message; guarded by s->lock */
     VEC(Str) artifacts;
     Buf summary;                         /* of the removed messages; empty: none */
-    uint32_t summary_of;                 /* number of messages covered */
+    uint32_t summary_of;                 /* number of messages that the summary covers */
     sem_t children;                      /* delegation.max_concurrent */
     atomic_llong more_iterations;        /* granted by the user, for the current message */
     int64_t faults;                      /* of the model, likewise */

@@ -1,8 +1,8 @@
-/* What guards the tools of each agent, for `harness inspect --graph`. */
+/* Lists the guards of the tools of each agent, for `harness inspect --graph`. */
 #include <stdlib.h>
 #include "agent/delegate.h"
 
-/* At call time loop.c passes the blocked tools in the same way. */
+/* Passes the blocked tools in the same way as loop.c does for a call. */
 static bool visit_frame(Frame *f, const SessionGuards *visit, Error *err) {
     Call call = { 0 };
     const ToolEntry **known;

@@ -1,4 +1,4 @@
-/* Hooks around an agent: the project's, those of the enclosing agents, and those added by name. */
+/* Runs the hooks of an agent: the project's, those of the enclosing agents, and those added by name. */
 #include "agent/frame.h"
 
 bool frame_hooked(Frame *f, HookEvent event) { return hook_list_any(run_hooks(f->s->run), event, STR("")); }

@@ -348,13 +348,13 @@ static bool rebuild_undo(Frame *f, Value data, Value *pending, Error *err) {
     return true;
 }
 
-/* /clear, and /compact with its summary. Calls that were not finished are gone with the rest. */
+/* Repeats /clear, and /compact with its summary. Unfinished calls are removed with all other messages. */
 static bool rebuild_forgotten(Frame *f, Str summary, Value *pending, Error *err) {
     *pending = VALUE_GONE;
     return frame_forget(f, summary, err);
 }
 
-/* /model. A model that cannot be opened any more is reported; --model goes before it. */
+/* Repeats /model. Reports a model that can no longer be opened; --model takes precedence. */
 static void rebuild_model(Frame *f, Str name) {
     Error why = { 0 };
     Agents *a = f->s->agents;

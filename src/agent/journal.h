@@ -1,4 +1,4 @@
-/* Reads from its events what an earlier process of the same run did. */
+/* Reconstructs what an earlier process of the same run did, from the run's events. */
 #pragma once
 #include "agent/frame.h"
 
@@ -9,7 +9,7 @@ typedef struct Journal Journal;
 typedef enum { JOURNAL_NEW, JOURNAL_IN_FLIGHT, JOURNAL_DONE } JournalState;
 /* once: when the call was made, its tool did not allow repeated calls. */
 /* media: a list of the result's images and PDFs, without data; GONE: none. */
-/* changed: its end says what file it changed. */
+/* changed: the event of its end names the file that it changed. */
 typedef struct JournalCall { JournalState state; Str text, artifact, key; Value media; bool is_error, once, changed; } JournalCall;
 
 bool journal_read(Session *s, Error *err);                   /* fills s->journal */

@@ -116,8 +116,8 @@ static bool nested_again(const Frame *f, Str name) {
  * allow it. A delegation continues from the sub-agent's own journal instead. */
 static bool in_flight_again(const Frame *f, Str id, Str name) {
     const ToolEntry *e = tool_of(f, name);
-    if (!e) return false;                                    /* it existed then: registered at run time, or the project
-                                                              * has changed */
+    if (!e) return false;                                    /* the tool existed then: it was registered at run time,
+                                                              * or the project has changed */
     if (journal_call(f->s, id).once || !tool_may_resume(e)) return false;
     return !safety_repeatable(&e->safety) || journal_nested_may_repeat(f, id, nested_again);
 }

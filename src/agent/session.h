@@ -62,7 +62,7 @@ bool session_open(Agents *a, const SessionConfig *config, const RunConfig *run_c
 bool session_attach_media(Session *s, Str bytes, Str name, Error *err);
 /* Sends a user message and returns the agent's final reply. Fails only when the journal cannot be written. */
 bool session_say(Session *s, Str text, Cancel *cancel, SessionReply *out, Error *err);
-/* Resumed session: true if an answer is still due. Then call session_go_on. */
+/* True if a resumed session has an unfinished answer: then call session_go_on. */
 bool session_unfinished(const Session *s);
 bool session_go_on(Session *s, Cancel *cancel, SessionReply *out, Error *err);
 /* Writes session.end and run.ended, and frees the session. */
@@ -81,7 +81,7 @@ void session_reply_clear(SessionReply *r);
 
 /* Files that the last exchange has changed, for session_undo: the first change in run_revert_list. False: there is no exchange. */
 bool session_last_changes(const Session *s, size_t *from, Error *err);
-/* Removes the last exchange; false when there is none. `files`: what became of the files it changed, a JSON list for the event; may be empty. */
+/* Removes the last exchange; false when there is none. `files`: the outcome for each file that it changed, a JSON list for the event; may be empty. */
 bool session_undo(Session *s, Str files, Error *err);
 bool session_clear(Session *s, size_t *messages, Error *err);    /* removes all messages; the run's record keeps them */
 /* Replaces all messages by a summary that the model writes. Sizes are estimated tokens. */

@@ -1,4 +1,4 @@
-/* What the user changes about a conversation: undo, clear, compact, plan mode, the model, and calls of their own. */
+/* Changes that the user makes to a conversation: undo, clear, compact, plan mode, the model, and the user's own calls. */
 #include "agent/context.h"
 #include "agent/frame.h"
 #include "agent/summary.h"
@@ -12,7 +12,7 @@ bool session_last_changes(const Session *s, size_t *from, Error *err) {
     return true;
 }
 
-/* A resumed answer that was still due is not made any more. */
+/* An unfinished answer of a resumed run is dropped. */
 static void drop_unfinished(Session *s) {
     s->unfinished = false;
     s->pending = VALUE_GONE;
@@ -102,7 +102,7 @@ bool session_compact(Session *s, Cancel *cancel, SessionCompact *out, Error *err
 
 bool session_plan(Session *s, bool on, Error *err) {
     Buf data = { 0 };
-    if (on) run_set_plan(s->run, true);                      /* holds even if the event cannot be written */
+    if (on) run_set_plan(s->run, true);                      /* applies even if the event cannot be written */
     event_data_start(&data);
     event_data_bool(&data, "on", on);
     event_data_end(&data);

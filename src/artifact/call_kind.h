@@ -3,7 +3,7 @@
 #include "base/str.h"
 
 typedef enum CallKind {
-    CALL_KIND_NONE,                      /* a tool that does not declare one */
+    CALL_KIND_NONE,                      /* unknown: the tool declares no kind */
 #define CALL_KIND(id, name, argument) CALL_##id,
 #include "artifact/call_kinds.def"
 #undef CALL_KIND

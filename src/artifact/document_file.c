@@ -130,7 +130,7 @@ static bool read_disk(const DocumentContext *c, Str path, size_t limit, Buf *out
     return ok;
 }
 
-/* From the record. Of a file with a digest only, the disk is read, once, and believed if it is the same. */
+/* Reads the recorded content. If only a digest was recorded, reads the file once and accepts it if the digest matches. */
 static bool read_view(const DocumentContext *c, Str path, const ViewEntry *e, size_t limit, Buf *out, struct stat *st, Error *err) {
     if (!e->node) return explain(e->error, err);
     if (e->node->kind != 'f') return error_set(err, ERR_IO, "it is %s", kind_of(e->node->st.stx_mode));

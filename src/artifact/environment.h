@@ -7,5 +7,5 @@
  * fails with ERR_CONFIG naming it. Calls `secret` (may be NULL) with each expanded value, because it counts as a
  * secret. */
 bool environment_expand(Str text, Buf *out, void (*secret)(void *ctx, Str value), void *ctx, Error *err);
-/* Tells `secret` the value of every variable that `text` names and that is set. Expands nothing. */
+/* Calls `secret` with the value of every variable that `text` names and that is set. Expands nothing. */
 void environment_values(Str text, void (*secret)(void *ctx, Str value), void *ctx);

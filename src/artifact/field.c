@@ -23,7 +23,7 @@ char *field_path(const FieldInput *in, const char *name) {
     return arena_fmt(in->context->arena, "%s%s%s", in->path, in->path[0] ? "." : "", name);
 }
 
-/* Hint: what to write instead, if the type alone does not say it. */
+/* A hint about what to write instead, if the type alone does not show it. */
 static Str mismatch_hint(const char *name, const char *want, Value got) {
     bool text = strcmp(want, "string") == 0;
     if (text && strcmp(name, "script") == 0) return STR("write script: | and indent the code below it");
@@ -118,12 +118,12 @@ static const Field *find(const Field *fields, size_t n, Str key) {
 
 enum { WORD_MAX = 96, SHORT_WORD = 3 };
 
-/* Blanks of every width, and characters that are not seen at all. */
+/* Blanks of every width, and invisible characters. */
 static bool is_invisible(uint32_t c) {
     return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f || c == 0x3000 || utf8_is_deceptive(c);
 }
 
-/* Lower case, without '_', '-' and what is not seen; full-width letters are like others. Truncates long words, which resemble no key. */
+/* Lower case, without '_', '-' and invisible characters; full-width letters become ordinary ones. Truncates long words, which resemble no key. */
 static Str folded(Str word, char out[WORD_MAX]) {
     size_t n = 0, length;
     for (size_t i = 0; i < word.n && n + 4 <= WORD_MAX; i += length) {

@@ -67,7 +67,7 @@ Str field_hint(Arena *arena, Str word, const Str *known, size_t n);      /* did 
 /* True if the two are equal except for case, '_', '-' and at most two edits (one in words of three letters or
  * fewer). */
 bool field_resembles(Str word, Str known);
-/* True if the two are equal except for case, '_', '-', blanks and characters that are not seen. */
+/* True if the two are equal except for case, '_', '-', blanks and invisible characters. */
 bool field_same(Str word, Str known);
 /* Hint for a key that is a restriction in other formats; NULL: it is not one. */
 const char *field_restriction(Str key);

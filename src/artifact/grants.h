@@ -28,12 +28,12 @@ typedef enum {
     GRANT_RULE_NEVER,
     GRANT_RULE_ALWAYS,               /* if it is not empty */
     GRANT_RULE_IS_TRUE,
-    GRANT_RULE_ABOVE,                /* a number, or one in a list, above `limit` */
+    GRANT_RULE_ABOVE,                /* if it is a number, or a list with one, above `limit` */
     GRANT_RULE_OTHER_THAN_STRICT,
     GRANT_RULE_IS_REAL,
     GRANT_RULE_IS_OFF,
-    GRANT_RULE_OUTSIDE,              /* a path, or one in a list, outside of the project */
-    GRANT_RULE_VARIABLES,            /* a text, or one in a map, that contains ${NAME} */
+    GRANT_RULE_OUTSIDE,              /* if it is a path, or a list with a path, outside of the project */
+    GRANT_RULE_VARIABLES,            /* if it is a text, or a map with one, that contains ${NAME} */
 } GrantRule;
 
 /* One for each row of grants.def: GRANT_format_key. */

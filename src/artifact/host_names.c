@@ -61,7 +61,7 @@ static bool fill(Heap *h, HostNamesFind *find, Who who, Dict *to, Error *err) {
     NativeModule *m = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const HostName *n = &names[i];
-        if (who == BOTH && n->who == TOOLS) continue;              /* not for hooks? */
+        if (who == BOTH && n->who == TOOLS) continue;              /* hooks may not use it */
         bool ok = n->kind == HOST_VALUE    ? put_slot(h, to, n, err)
                   : n->kind == HOST_MODULE ? put(h, to, n, m = native_module_new(h, str_from(n->module), err), err)
                                            : put_function(h, to, m, n, find, err);

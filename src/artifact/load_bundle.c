@@ -54,5 +54,5 @@ void load_bundle(Loader *l, const Document *d, Str kind, SourceKind source) {
     load_list(l, &at, "tools", in.tools, load_tool);
     load_list(l, &at, "hooks", in.hooks, load_hook);
     load_list(l, &at, "agents", in.agents, load_agent);
-    loader_rule_rows(l, &at, in.rules);                  /* as hooks, they hold whatever the condition is */
+    loader_rule_rows(l, &at, in.rules);                  /* like hooks, rules apply whatever the bundle's condition is */
 }

@@ -76,7 +76,7 @@ static bool is_in_place(Loader *l, const Format *f, const Document *d) {
     bool governed = strcmp(f->kind, "tool") == 0 || strcmp(f->kind, "agent") == 0;       /* their own loaders refuse restrictions */
     for (uint32_t i = 0; dict_next(value_dict(d->root), &i, &e);) {
         Str key = value_is_string(e->key) ? value_str(e->key) : STR("");
-        if (str_eq(key, STR("guard")) && strcmp(f->kind, "test") == 0) continue;          /* a recorded envelope */
+        if (str_eq(key, STR("guard")) && strcmp(f->kind, "test") == 0) continue;          /* a recorded envelope of another agent */
         const char *hint = is_hook && str_eq(key, event) ? "hooks belong in .harness/hooks/" : governed ? NULL : field_restriction(key);
         if (!hint) continue;
         document_report(&l->docs, d, PROBLEM_ERROR, document_place(d, d->root, key), str_from(hint),
@@ -132,7 +132,7 @@ static bool is_stray(const DocumentEntry *e, SourceKind source) {
         if (e->folder && str_eq(e->name, folder)) return false;
         near_guards = near_guards || (!formats[f].forgivable && !formats[f].project_only && field_resembles(e->name, folder));
     }
-    bool is_file = str_eq(e->name, STR("harness.md")) || str_ends(e->name, STR(".star"));         /* script of a model */
+    bool is_file = str_eq(e->name, STR("harness.md")) || str_ends(e->name, STR(".star"));         /* the script of a scripted model */
     if (source == SOURCE_PROJECT) return e->folder || !is_file;
     return e->folder && near_guards;
 }

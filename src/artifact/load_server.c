@@ -177,7 +177,7 @@ static void load_one(Loader *l, const LoaderPlace *at) {
     bool typed = loader_read_open(l, at, unknown, server_fields, COUNT(server_fields), &f);
     if (!value_is_dict(at->map)) return;
     bool ok = loader_name_ok(l, at, "server", at->name);
-    if (typed) ok = check_transport(l, at, &f.def) && ok;     /* otherwise one of the two may only seem to be missing */
+    if (typed) ok = check_transport(l, at, &f.def) && ok;     /* after an error one of the two may only appear to be missing */
     ok = check_words(l, at, &f) && ok;
     ok = check_timeout(l, at, f.def.timeout_ms) && ok;
     ok = read_tools(l, at, f.tools, &f.def) && ok;

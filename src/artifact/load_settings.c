@@ -40,7 +40,7 @@ static Value given(const LoaderPlace *at, const char *key) {
 
 static const char *const places[] = { "harness.md", "harness.yaml", "harness.yml", ".harness/harness.md" };
 
-/* The existing one; a second one is an error. */
+/* Finds the existing project file; a second one is an error. */
 static Str find(Loader *l) {
     Str found = { 0 };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -1,4 +1,4 @@
-/* artifact_sources: folders with the layout of .harness/ from elsewhere. They provide tools, hooks
+/* artifact_sources: folders with the layout of .harness/ from other places. They provide tools, hooks
  * and agents, never settings or overrides, and their hooks cannot fail open. */
 #include <unistd.h>
 #include "artifact/git.h"

@@ -17,8 +17,8 @@ static void load_tool_file(Space *s, Str name) {
     Document d;
     Str path = space_path(s, arena_fmt(s->l->docs.arena, "agent/tools/" STR_FMT, STR_ARG(name)));
     if (!document_read_markdown(&s->l->docs, "tool", path, &d)) {
-        /* It may have governed a server's tool or an entry of the manifest, which must not become available
-         * without it. */
+        /* The unreadable file may have restricted a server's tool or an entry of the manifest, which must
+         * not become available without it. */
         if (s->l->servers.n == 0 && loader_forgive(s->l, &before)) table_put(&s->ids, str_sub(name, 0, name.n - STR(".md").n), s);
         return;
     }

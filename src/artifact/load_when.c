@@ -51,7 +51,7 @@ static void compare(const When *w, const Expr *e, const char *key, Note *what) {
     }
 }
 
-/* Loops down the left edge, which may be long (ast.h). */
+/* Iterates over the chain of left operands, which may be long (ast.h), instead of recursing. */
 static void walk(const When *w, const Expr *e) {
     while (e) {
         const Expr *next = NULL;

@@ -73,7 +73,7 @@ Project *loader_finish(Loader *l, bool keep);
 
 /* ---- shared functions (loader.c, loader_script.c, loader_parameters.c, loader_governance.c) ---- */
 
-/* The place of a definition that is a whole file, and of item i of a list: "KEY[i]" below `path`. */
+/* The LoaderPlace of a definition that is a whole file, and of item i of a list: "KEY[i]" below `path`. */
 LoaderPlace loader_file_place(Loader *l, const Document *d, SourceKind source);
 LoaderPlace loader_item_place(Loader *l, const LoaderPlace *parent, const char *key, Value list, size_t i);
 FieldInput loader_input(Loader *l, const LoaderPlace *at);       /* for field_read on at->map */

@@ -210,7 +210,7 @@ bool loader_hidden(Loader *l, const LoaderPlace *at, const ToolDef *t) {
 
 /* ---- kind ---- */
 
-/* The argument that says what a call of this kind acts on must be there in every call. */
+/* The argument that says what a call of this kind acts on must be required. */
 static bool check_argument(Loader *l, const LoaderPlace *at, const ToolDef *t, CallKind kind) {
     Str name = str_from(call_kind_argument(kind));
     if (name.n == 0 || value_is_gone(t->parameters)) return true;

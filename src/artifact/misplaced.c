@@ -31,7 +31,7 @@ static bool has_code(Value map) {
     return false;
 }
 
-/* At the beginning of a line: a tool's script may have the text of a hook in a string, for meta.hook_register. */
+/* Only at the beginning of a line: a tool's script may contain the text of a hook in a string, for meta.hook_register. */
 static bool defines_handle(Str script) {
     for (Str line; str_next_line(&script, &line);)
         if (str_starts(line, STR("def handle("))) return true;
@@ -135,7 +135,7 @@ bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) 
 
 typedef struct Block { Str text; uint32_t line; } Block;         /* between lines "---", and its first line */
 
-/* Cheap: most blocks are sentences and need no parser. */
+/* A cheap check first: most blocks are prose and need no parser. */
 static bool starts_with_key(Str block) {
     Str line;
     while (str_next_line(&block, &line)) {

@@ -7,7 +7,7 @@
 
 typedef enum { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_HINT } Severity;
 
-/* hint may be empty. about_file: of the file as such, not of the text at its line. */
+/* hint may be empty. about_file: the problem concerns the whole file, not the text at its line. */
 typedef struct Problem { Severity severity; Str file; uint32_t line, column; Str message, hint; bool about_file; } Problem;
 
 /* Initialize with zeros; call problems_clear at the end. Beyond PROBLEMS_MAX, problems are only counted. */

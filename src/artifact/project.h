@@ -55,7 +55,7 @@ typedef struct ToolDef {
     Str folder;                  /* command: the space's root; argv: the manifest's folder; relative to the project's root */
     Str server, server_tool;     /* mcp */
     bool closed;                 /* gets values of the user's environment, so calls may not change its programs in the workspace (tool/protect/uses.h) */
-    bool safe_path;              /* of such a tool, as in HookDef; `exposed` too */
+    bool safe_path;              /* for such a tool, as in HookDef, like `exposed` */
     Str exposed;
     Str reads;                   /* of such a tool: a program that reads files of the workspace which calls can change: make, npm; empty: none */
 } ToolDef;
@@ -76,7 +76,7 @@ typedef struct HookDef {
     StrList tools;               /* command hooks: globs over tool names; empty: all */
     bool blocking, post;         /* command hooks */
     Str exposed;                 /* command hooks: a program in a folder where calls can write files next to it (tool/protect/uses.h); empty: none */
-    bool safe_path;              /* command hooks: Python takes no modules from where calls can write */
+    bool safe_path;              /* command hooks: keep Python from loading modules from folders that calls can write */
 } HookDef;
 
 typedef struct AgentDef {
@@ -86,7 +86,7 @@ typedef struct AgentDef {
     StrList blocked_tools, mcp, can_invoke;
     bool has_tools, has_mcp, has_can_invoke, can_spawn, verify, from_space;
     int64_t max_iterations;      /* 0: the depth's budget */
-    Schema *output;              /* its answers must fit; NULL: any text */
+    Schema *output;              /* its answers must match; NULL: any text */
     Value output_schema;         /* of `output` */
     Template *prompt_template;   /* of a space's agent; else NULL */
     bool overriding;

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* What makes a folder a project. The settings also make it the project of the folders below. No call may make one of these names where the loader looks
- * (tool/protect/protected.c). */
+/* Names that make a folder a project. With a settings file it is also the project of the folders below. Calls may not create these names where the
+ * loader looks (tool/protect/protected.c). */
 #define PROJECT_SETTINGS "harness.md", "harness.yaml", "harness.yml", ".harness"
 #define PROJECT_NAMES PROJECT_SETTINGS, "tools.json", ".mcp.json", "space.manifest.json", "agent/tools", "agent/config.md", "agent/hooks"
 

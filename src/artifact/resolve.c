@@ -281,7 +281,7 @@ static void compare_case(CaseSearch *s, Str name) {
     else s->other = true;
 }
 
-/* True if the rule means a tool that exists, but can never match it. */
+/* True if the rule apparently means an existing tool, but can never match it. */
 static bool misses_by_case(const Loader *l, Str rule) {
     Str name = without_path(rule);
     CaseSearch s = { .start = literal_start(name) };
@@ -313,7 +313,7 @@ static void check_rules(Loader *l, const Names *names) {
 
 /* ---- rules: ---- */
 
-/* Whether names match a pattern, and whether one of them is of a kind that the rule is about. */
+/* Records whether a name matches the pattern, and whether one of the matching tools has a kind that the rule is about. */
 typedef struct Match { bool name, kind; } Match;
 
 static void note_name(Match *m, const RuleDef *r, Str pattern, Str name, CallKind kind) {
@@ -347,7 +347,7 @@ static bool has_meta(const Loader *l) {
     return value_is_bool(enabled) && value_bool(enabled);
 }
 
-/* A rule about a tool that does not exist holds for nothing, so it stops the load. Other agents have tools of their own. */
+/* A rule about a tool that does not exist has no effect, so it stops the load. Rules for other agents may name other tools. */
 static void check_rule_rows(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rule_rows.n; i++) {
         const RuleDef *r = &l->rule_rows.at[i];
@@ -381,7 +381,7 @@ static bool has_kind(const Loader *l, uint32_t kinds) {
     return false;
 }
 
-/* A rule about commands or files does not see tools that do not say what they do. */
+/* Rules about commands or files do not apply to tools without a declared kind: warns about those. */
 static void hint_kinds(Loader *l) {
     const uint32_t declared = CALL_KIND_BIT(CALL_MCP) | CALL_KIND_BIT(CALL_AGENT) | CALL_KIND_BIT(CALL_META);
     for (size_t i = 0; i < l->rule_rows.n && l->tools.n; i++) {

@@ -279,7 +279,7 @@ static void read_addresses(Reader *r) {
 
 typedef struct Claim { const char *key; uint32_t kinds; } Claim;
 
-/* Every key says which kinds of calls it is about: together they must leave one. */
+/* Each key limits the kinds of calls that the rule is about; at least one kind must be left. */
 static void combine(Reader *r, const Claim *claims, size_t n) {
     uint32_t left = ~0u;
     const Claim *before = NULL;

@@ -30,12 +30,12 @@ typedef struct RuleDef {
     RulePath *paths;
     size_t n_paths;
     StrList hosts, urls;
-    bool pulled;                 /* from an artifact source: its allow answers only questions of such rules */
+    bool pulled;                 /* from an artifact source: its allow answers only asks of such rules */
 } RuleDef;
 typedef struct RuleRows { RuleDef *at; size_t n, cap; } RuleRows;      /* for VEC_PUSH; the texts live in the arena and the heap of the context */
 
 /* Reads the list `rules` (the value of the key `rules` of d->root, or of another map) and appends to *out. `path` is the prefix
- * of messages: "rules". False: problems were reported. A name that occurs twice in *out is one. Does not need a project; names
+ * of messages: "rules". False: problems were reported. A name that occurs twice in *out is a problem. Does not need a project; names
  * of tools are checked by rule_check_tools. */
 bool rule_rows_read(DocumentContext *c, const Document *d, Value rules, const char *path, bool pulled, RuleRows *out);
 void rule_rows_clear(RuleRows *l);

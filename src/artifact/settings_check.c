@@ -6,9 +6,9 @@
 typedef enum {
     SETTING_BOOL, SETTING_INT, SETTING_NUMBER, SETTING_STRING, SETTING_STRINGS, SETTING_INTS,
     SETTING_CHOICE,              /* one of `choices` */
-    SETTING_CHOICES,             /* a list of those */
+    SETTING_CHOICES,             /* a list of `choices` */
     SETTING_TOOLS,               /* names of tools, or patterns of them */
-    SETTING_MAP,                 /* of the section named "SECTION_KEY" */
+    SETTING_MAP,                 /* a map; its keys are the rows of the section named "SECTION_KEY" */
     SETTING_ANY,
 } SettingType;
 
@@ -19,7 +19,7 @@ static const char *const homes[] = { "private", "real", NULL };
 static const char *const mounts[] = { "required", "auto", "off", NULL };
 static const char *const policies[] = { "denylist", "allowlist", NULL };
 static const char *const syncs[] = { "normal", "full", NULL };
-static const char *const unknowns[] = { "deny", NULL }, *const audits[] = { "required", NULL };    /* a project can only tighten: see guard.md */
+static const char *const unknowns[] = { "deny", NULL }, *const audits[] = { "required", NULL };    /* a project can only tighten this: see guard.md */
 static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
 
 #define SETTING(section, key, type, least, choices) { #section, #key, GRANT_##section##_##key, SETTING_##type, least, choices }

@@ -16,7 +16,7 @@ typedef struct StrayFolder {
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* True if it looks like a definition in the wrong format or folder, and not like a program that a command runs. */
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
-/* Reports files of a folder that read like a hook: those that are free (README*), or all, also in its subfolders. */
+/* Reports files of a folder that read like a hook: only those with unrestricted names (README*), or all, including subfolders. */
 void stray_hooks(Loader *l, Str folder, bool free_only);
 bool stray_hook(Loader *l, Str folder, Str name);          /* the same for one file; true if it was reported */
 /* Records entries of the project's root whose names resemble those of files that are read there. */

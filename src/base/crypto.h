@@ -9,7 +9,7 @@
 #include <openssl/pem.h>
 #include "base/error.h"
 
-/* The functions in use, by the library's names. */
+/* Pointers to the functions that we use, under the library's names. */
 #define CRYPTO_FUNCTIONS(X) \
     X(BIO_free) X(BIO_new) X(BIO_new_mem_buf) X(BIO_read) X(BIO_s_mem) X(ERR_clear_error) \
     X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) X(EVP_DigestSign) X(EVP_DigestSignInit) X(EVP_DigestUpdate) X(EVP_DigestVerify) \

@@ -22,7 +22,7 @@ struct Cli {
     struct Redactor *secrets;    /* literal credentials of the project; NULL: none is loaded */
     bool listing;                /* the result shows files of the project: also masks text that looks like a credential */
     char *project;               /* the folder of the project found in a parent folder; NULL: none, or not searched */
-    bool looked;                 /* for it */
+    bool looked;                 /* of `upward` */
 };
 
 /* Reads the global flags and the corresponding environment variables, and changes to the folder of -C. */

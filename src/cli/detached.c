@@ -19,8 +19,8 @@ static int be_parent(Cli *cli, int fd, pid_t child) {
     unsigned char told;
     ssize_t n;
     int how = 0;
-    signal(SIGINT, SIG_IGN);                             /* a terminal sends it to both processes: the child reports
-                                                          * it */
+    signal(SIGINT, SIG_IGN);                             /* a terminal sends the signal to both processes, and the
+                                                          * child reports it */
     while ((n = read(fd, &told, 1)) < 0 && errno == EINTR) {}
     if (n == 1) return told;
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {}

@@ -66,7 +66,7 @@ static size_t end_of(Str line, size_t caret, size_t columns) {
 }
 
 void excerpt_write(const Cli *cli, Str line, uint32_t number, uint32_t column, size_t width, Buf *out) {
-    size_t caret = offset_of(line, column), room = width > GUTTER + LEAST ? width - GUTTER - 3 : LEAST;      /* 3: "…" at both ends, and the caret */
+    size_t caret = offset_of(line, column), room = width > GUTTER + LEAST ? width - GUTTER - 3 : LEAST;      /* 3: columns for "…" at both ends and the caret */
     bool fits = line.n <= room * 4 && shown_width(line) <= room;
     size_t from = fits ? 0 : start_of(line, caret, room / 2);
     size_t before = shown_width(str_sub(line, from, caret)) + (from > 0);
@@ -97,7 +97,7 @@ void excerpt_close(Excerpt *e) {
     buf_clear(&e->text);
 }
 
-/* Problems are sorted by file, so one text is kept. A file that cannot be read has an empty one. */
+/* Problems are sorted by file, so caching one file is enough. A file that cannot be read has an empty one. */
 static void read_file(Excerpt *e, Str file) {
     if (e->file && str_eq(str_from(e->file), file)) return;
     free(e->file);
@@ -180,7 +180,7 @@ static bool says_nothing(Str line) {
     return line.n == 0 || str_eq(line, STR("---")) || str_eq(line, STR("{"));
 }
 
-/* A masked line is longer or shorter than the file's. Before its first difference, columns are the same. */
+/* A masked line is longer or shorter than the file's. Columns before the first difference are the same. */
 static bool mask(const Cli *cli, Str line, uint32_t column, Buf *out) {
     buf_add(out, line);
     cli_mask(cli, out);

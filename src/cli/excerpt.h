@@ -12,7 +12,7 @@
 typedef struct Excerpt {
     const Cli *cli;
     int root_fd;                         /* -1: the folder cannot be opened, and nothing is shown */
-    char *file;                          /* whose text is kept; NULL: none */
+    char *file;                          /* the file whose text is cached; NULL: none */
     Buf text;
     size_t width;                        /* columns of a line */
     size_t shown;                        /* problems so far; after 50, only their messages are shown */

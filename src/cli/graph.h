@@ -10,8 +10,8 @@ typedef struct GraphAgent { Str name, file; uint32_t line; VEC(GraphTool) tools;
 typedef struct Graph {
     Arena arena;                         /* all texts */
     VEC(GraphAgent) agents;
-    VEC(Str) idle;                       /* hooks for tools that cover none of these tools */
-    const Limits *limits;                /* of every call; borrowed */
+    VEC(Str) idle;                       /* hooks on tool events that cover none of these tools */
+    const Limits *limits;                /* limits of every call; borrowed */
 } Graph;
 
 /* Fills a zeroed graph; graph_clear in any case. `only`: one tool, of all agents, or one agent; empty: everything. ERR_CONFIG: there is no such tool

@@ -7,8 +7,8 @@
 #include "cli/help.h"
 #include "guard/guard.h"
 
-/* A file opened while descriptor 1 is closed would become standard output. So opens each missing one, in the direction
- * in which using it still fails. */
+/* A file opened while descriptor 1 is closed would become standard output. So opens /dev/null for each missing one, in
+ * the wrong direction: using it still fails. */
 static void hold_standard_files(void) {
     static const int mode[] = { O_WRONLY, O_RDONLY, O_RDONLY };
     for (int fd = 0; fd < 3; fd++)
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     Cli cli = { 0 };
     int status = run(&cli, argc, argv);
     if (!cli_flush(&cli) && status == CLI_OK) status = CLI_FAILED;
-    if (cli.args.command && strcmp(cli.args.command->name, "guard") == 0 && status == CLI_FAILED) status = CLI_WRONG_USE;   /* agents ignore 1 */
+    if (cli.args.command && strcmp(cli.args.command->name, "guard") == 0 && status == CLI_FAILED) status = CLI_WRONG_USE;   /* agents ignore status 1 of a hook */
     cli_clear(&cli);
     return status;
 }

@@ -21,6 +21,6 @@ bool mcp_entry_is_block(Str rest);                             /* false: mcp_ser
 bool mcp_entry_write(const char *path, Str text, Error *err);  /* whole or not at all; keeps the mode */
 bool mcp_entry_has(const Project *p, Str server);
 
-/* If the project was trusted, or needed no trust, before the user edited it by a command, it stays so. */
+/* Keeps the project trusted after a command of the user edited it, if it was trusted or needed no trust before. */
 bool mcp_entry_trusted(Cli *cli, bool *out, Error *err);
 bool mcp_entry_keep_trust(Cli *cli, Error *err);

@@ -67,7 +67,7 @@ static void report_refusal(Opening *o, const Error *err) {
     cli_fail(o->cli, CLI_FAILED, err);
 }
 
-/* The project of a folder that has none. */
+/* The default project for a folder that has none. */
 static const char default_agent[] =
     "---\n"
     "builtin_tools: [read, glob, grep, listdir, bash, write, edit]\n"
@@ -82,7 +82,7 @@ static bool same_folder(const char *a, const char *b) {
     return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Everything below the home folder, or below /, is more than a default may read. */
+/* The default agent may not read the whole home folder or /. */
 static bool may_default(const Cli *cli, Error *err) {
     bool home = same_folder(".", getenv("HOME"));
     if (cli->config || project_here(".") || (!home && !same_folder(".", "/"))) return true;
@@ -133,7 +133,7 @@ int opening_open(Opening *o, Cli *cli, const char *const *writable) { return ope
 int opening_open_agent(Opening *o, Cli *cli, const char *const *writable) {
     Error err = { 0 };
     *o = (Opening){ .cli = cli, .events = -1 };
-    if (args_value(&cli->args, "--tools")) return opening_open(o, cli, writable);      /* these are its tools */
+    if (args_value(&cli->args, "--tools")) return opening_open(o, cli, writable);      /* a project of the manifest's tools: no default agent */
     if (!cli_project(cli) && !may_default(cli, &err)) return cli_fail(cli, CLI_FAILED, &err);
     int status = open_runtime(o, cli, writable, false, default_agent);
     if (status < 0) say_default(o);
@@ -154,7 +154,7 @@ bool opening_reload(Opening *o, Opening *fresh, Problems *problems, Error *err) 
     return open_servers(fresh, err);
 }
 
-/* Closes the one that is not used any more. What both share stays with the other. */
+/* Closes the unused one. Resources that both share stay with the other. */
 void opening_settle(Opening *o, Opening *fresh, bool use_fresh) {
     Opening *old = use_fresh ? o : fresh, *kept = use_fresh ? fresh : o;
     kept->events = o->events;

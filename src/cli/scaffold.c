@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDER_MAX = 256 };        /* of a path in the table */
+enum { FOLDER_MAX = 256 };        /* maximum length of a path in the table */
 
 static bool exists(int root_fd, const char *path) {
     struct stat st;

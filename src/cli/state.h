@@ -1,4 +1,4 @@
-/* The stored runs and questions of the project, for commands that look at them. */
+/* Opens the stored runs and questions of the project, for commands that show them. */
 #pragma once
 #include "cli/report.h"
 #include "store/store.h"

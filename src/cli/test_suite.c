@@ -167,7 +167,7 @@ bool test_suite_run(TestSuite *s, const TestPlace *place) {
     while (going && (run.next < s->n || run.running)) {
         while (run.next < s->n && run.running < most) {
             TestRun *r = &s->runs[run.next++];
-            if (r->failures.n == 0) start(&run, r);          /* else its file is already wrong */
+            if (r->failures.n == 0) start(&run, r);          /* otherwise the test file itself is reported as wrong */
         }
         if (run.running) going = wait_for_some(&run);
     }

@@ -24,8 +24,8 @@ static int wait_ms(Bus *b, int64_t until_ns, Cancel *cancel) {
     return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
-/* Checks the token and the time before each message, so that a service that never stops sending cannot hold the call. Without a message
- * at `until_ns`: true, *out is NULL. */
+/* Checks the token and the time before each message, so that a service that never stops sending cannot block the call. At `until_ns`
+ * without a message: returns true, *out is NULL. */
 static bool receive(Bus *b, int64_t until_ns, Cancel *cancel, bool only_ready, sd_bus_message **out, Error *err) {
     *out = NULL;
     for (;;) {
@@ -52,7 +52,7 @@ static uint8_t type_of(Bus *b, sd_bus_message *m) {
     return b->lib->sd_bus_message_get_type(m, &type) >= 0 ? type : 0;
 }
 
-/* Keeps a signal for bus_signal. More than SIGNALS_MAX during one method call are not for us. */
+/* Keeps a signal for bus_signal. Drops those beyond SIGNALS_MAX: so many during one method call cannot be for us. */
 static void keep(Bus *b, sd_bus_message *m) {
     if (type_of(b, m) == SD_BUS_MESSAGE_SIGNAL && b->signals.n < SIGNALS_MAX) VEC_PUSH(&b->signals, m);
     else bus_free(b, m);
@@ -60,7 +60,7 @@ static void keep(Bus *b, sd_bus_message *m) {
 
 /* ---- connecting ---- */
 
-/* An address may also start a program, which harness does not do. */
+/* Rejects the address kind that starts a program (unixexec:). */
 static bool address_ok(Error *err) {
     const char *address = getenv("DBUS_SESSION_BUS_ADDRESS"), *folder = getenv("XDG_RUNTIME_DIR");
     if (!(address && *address) && !(folder && *folder))

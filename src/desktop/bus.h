@@ -17,7 +17,7 @@ typedef struct Bus {
 
 /* Connects and waits until the bus has given a name. ERR_IO if there is no session bus. Call bus_close() in every case. */
 bool bus_open(Bus *b, Cancel *cancel, Error *err);
-void bus_close(Bus *b);                  /* does not wait: what the bus has not taken yet is lost */
+void bus_close(Bus *b);                  /* does not wait: unsent messages are lost */
 
 /* A method call, to be filled by the caller; NULL with *err. */
 sd_bus_message *bus_method(Bus *b, const char *service, const char *path, const char *interface, const char *method, Error *err);

@@ -54,7 +54,7 @@ bool chooser_path(Str uri, Arena *arena, Str *out, Error *err) {
 
 /* ---- asking ---- */
 
-/* The portal derives the path of a request from our name and the token, so that its signal cannot be missed. */
+/* The portal derives the path of a request from our name and the token, so we can subscribe to its signal before the call. */
 static bool prepare(Asked *a, Cancel *cancel, Error *err) {
     const char *name;
     char sender[NAME_MAX_BYTES], rule[HANDLE_MAX + 200];

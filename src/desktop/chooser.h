@@ -14,7 +14,7 @@ typedef struct Chooser {
     int64_t wait_ms;                     /* then it is closed */
 } Chooser;
 
-/* Waits until the user has chosen or closed it (*closed). The paths are what the portal says, in `arena`: absolute, not checked further. When
+/* Waits until the user has chosen or closed it (*closed). The paths come from the portal: absolute, otherwise unchecked, in `arena`. When
  * `cancel` fires, the chooser is closed. */
 bool chooser_pick(const Chooser *c, Arena *arena, Str *paths, size_t *n, bool *closed, Cancel *cancel, Error *err);   /* room for CHOOSER_FILES_MAX */
 /* The path of a file: URI; ERR_IO for another scheme, another machine, or a path that cannot be one. In `arena`. */

@@ -91,7 +91,7 @@ static bool listen(Shown *s, Cancel *cancel, Error *err) {
 
 typedef enum { NOTHING, PRESSED, CLOSED, GONE } Said;
 
-/* Only the service that showed the notification is believed: anyone on the bus can send such a signal. */
+/* Accepts the signal only from the service that showed the notification: any program on the bus can send one. */
 static Said understand(Shown *s, sd_bus_message *m, size_t n_buttons, size_t *button) {
     const SdbusLibrary *lib = s->bus.lib;
     const char *sender = lib->sd_bus_message_get_sender(m), *key;
@@ -109,7 +109,7 @@ static Said understand(Shown *s, sd_bus_message *m, size_t n_buttons, size_t *bu
     return NOTHING;
 }
 
-/* Waits for the reply for a moment: the bus drops what a connection has sent when it closes while signals for it are in flight. */
+/* Waits briefly for the reply: if the connection closes while signals for it are in flight, the bus drops the messages it has sent. */
 static void withdraw(Shown *s) {
     sd_bus_message *answer, *m = bus_method(&s->bus, SERVICE, OBJECT, SERVICE, "CloseNotification", NULL);
     Cancel *own = cancel_new(NULL, (int64_t)WITHDRAW_MS * 1000000);
@@ -127,7 +127,7 @@ static bool wait_for_button(Shown *s, const Notice *n, size_t *button, bool *clo
         Said said = understand(s, m, n->n_buttons, button);
         bus_free(&s->bus, m);
         if (said == GONE) return error_set(err, ERR_IO, SERVICE " left the bus before the answer");
-        if (said == PRESSED) withdraw(s);                 /* some services leave it on the screen */
+        if (said == PRESSED) withdraw(s);                 /* some services keep it on the screen after a button was pressed */
         if (said != NOTHING) return *closed = said == CLOSED, true;
     }
 }

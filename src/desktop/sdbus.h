@@ -3,7 +3,7 @@
 #include <systemd/sd-bus.h>
 #include "base/error.h"
 
-/* The functions in use, by the library's names. */
+/* Pointers to the functions that we use, under the library's names. */
 #define SDBUS_FUNCTIONS(X) \
     X(sd_bus_open_user) X(sd_bus_close_unref) X(sd_bus_is_ready) X(sd_bus_get_unique_name) X(sd_bus_get_fd) X(sd_bus_get_events) \
     X(sd_bus_get_timeout) X(sd_bus_process) X(sd_bus_send) X(sd_bus_message_new_method_call) X(sd_bus_message_unref) \

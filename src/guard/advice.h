@@ -1,4 +1,4 @@
-/* What a user should know about an agent that is guarded: advice.def. */
+/* Advice for the user of a guarded agent (advice.def): what to do after install, and what the hook cannot stop. */
 #pragma once
 #include "artifact/call_kind.h"
 

@@ -18,7 +18,7 @@ const char *guard_verdict_name(GuardVerdict v) { return v == GUARD_DENY ? "deny"
 /* Copilot also runs hooks in Claude's form, and reads the answers of VS Code there. */
 static Vendor dialect(const GuardEnvelope *e) { return e->vendor == VENDOR_COPILOT && !e->camel ? VENDOR_VSCODE : e->vendor; }
 
-/* The refusal of an event that is not known is spelled like that of a call. */
+/* An unknown event is refused in the format of a tool call. */
 static GuardEvent shape(GuardEvent e) { return e == GUARD_EVENT_UNKNOWN ? GUARD_EVENT_CALL : e; }
 
 static const AnswerRow *find(const GuardEnvelope *e, Form form) {
@@ -76,7 +76,7 @@ static GuardVerdict refuse(const GuardEnvelope *e, Str reason, GuardAnswer *out)
     return GUARD_DENY;
 }
 
-/* The form of a change that asks the vendor's user, where one is there; with an allow only if the agent asks no questions anyway. */
+/* The row for changed input. If the vendor's form also allows the call, it is used only for an explicit allow, or if the agent never asks. */
 static const AnswerRow *change_row(const GuardEnvelope *e, GuardVerdict v) {
     const AnswerRow *with_allow = find(e, FORM_CHANGE_ALLOW);
     if (!with_allow) return v == GUARD_ASK ? NULL : find(e, FORM_CHANGE);

@@ -1,4 +1,4 @@
-/* A vendor's call in our vocabulary. */
+/* Translates a vendor's tool call into our tool, kind and argument names. */
 #include "base/vec.h"
 #include "guard/guard.h"
 #include "value/list.h"
@@ -237,7 +237,7 @@ static bool add_url(Reader *r, const ToolRow *row, Str url) {
            add(r, (GuardCall){ .tool = str_from(row->tool), .kind = CALL_NET_FETCH, .args = value_from_object(d), .url = arena_str(r->arena, url) });
 }
 
-/* Addresses inside of a text: Gemini's web_fetch takes a prompt. */
+/* Finds URLs in a text: the argument of Gemini's web_fetch is a prompt. */
 static bool add_urls_in(Reader *r, const ToolRow *row, Str text) {
     for (size_t i = 0; i < text.n;) {
         Str at = str_sub(text, i, text.n);
@@ -283,7 +283,7 @@ static bool add_mcp(Reader *r, Str server, Str tool, bool unknown) {
     return add(r, (GuardCall){ .tool = str_from(name), .kind = CALL_MCP, .args = args, .fields = "", .unknown = unknown, .any_server = any });
 }
 
-/* Every way to read NAME as SERVER + `separator` + TOOL. A name that the agent says the server of has one. */
+/* Every way to read NAME as SERVER + `separator` + TOOL. If the agent names the server, there is one way. */
 static bool add_readings(Reader *r, Str name, Str separator, bool unknown) {
     Str server = r->e->server;
     size_t n = 0;
@@ -353,7 +353,7 @@ static bool put_back(Reader *r, const GuardCall *c, Dict *to, Str key, Value val
         const char *const *name = path_names;
         while (*name && !dict_find_str(to, str_from(*name))) name++;
         if (*name) theirs = str_from(*name);
-        if (str_eq(value_str(value), c->path)) return true;             /* unchanged: as the agent wrote it */
+        if (str_eq(value_str(value), c->path)) return true;             /* not changed by the hook: keep the agent's value */
         return dict_put_text(r->heap, to, arena_str(r->arena, theirs).at, guard_path_resolve(value_str(value), r->root, r->arena), r->err);
     }
     return dict_put_str(r->heap, to, theirs, value, r->err);

@@ -1,4 +1,4 @@
-/* Reads the envelope that an agent sends to its hooks. Lenient about what is there, strict about what is needed. */
+/* Reads the envelope that an agent sends to its hooks. Ignores unknown fields; requires those that the verdict depends on. */
 #include "guard/guard.h"
 #include "value/json.h"
 #include "value/list.h"
@@ -40,7 +40,7 @@ static bool has(Value v, const char *key) {
     return !value_is_gone(m) && !value_is_none(m);
 }
 
-/* Agents that are not supported, by a field that only they send. */
+/* Unsupported agents, recognised by a field that only they send. */
 static const char *foreign(Value v) {
     if (has(v, "toolCall") || has(v, "conversationId")) return "Antigravity";
     if (has(v, "clineVersion") || has(v, "preToolUse")) return "Cline";
@@ -53,7 +53,7 @@ static bool is_gemini(Str event) {
     return guard_event_find(VENDOR_GEMINI, event) != GUARD_EVENT_UNKNOWN && guard_event_find(VENDOR_CLAUDE, event) == GUARD_EVENT_UNKNOWN;
 }
 
-/* In Claude's form: VENDOR_BITs of the agents that could have sent it. */
+/* For an envelope in Claude's format: VENDOR_BITs of the agents that could have sent it. */
 static uint32_t claude_form(Value v) {
     bool turn = has(v, "turn_id"), model = has(v, "model"), transcript = has(v, "transcript_path"), mode = has(v, "permission_mode");
     if (turn && model) return VENDOR_BIT(VENDOR_CODEX);
@@ -78,7 +78,7 @@ static uint32_t possible(Value v, Str event) {
     return claude_form(v);
 }
 
-/* The most likely one. The names of tools differ most, so a name of its table decides between two. */
+/* The most likely vendor. Tool names differ most between vendors, so a name in a vendor's table decides. */
 static Vendor likely(Value v, uint32_t bits) {
     bool mode = has(v, "permission_mode");
     if ((bits & VENDOR_BIT(VENDOR_KIMI)) && (has(v, "tool_call_id") || !has(v, "transcript_path")) && !mode) return VENDOR_KIMI;
@@ -133,7 +133,7 @@ static bool object_of(Value v, Heap *heap, Value *out, Error *err) {
     return json_read(heap, value_str(v), &(JsonRead){ 0 }, out, err);
 }
 
-/* Cursor's events for one kind of call have its arguments at the top. */
+/* Cursor's events for one kind of call have the arguments as top-level fields. */
 static void take_top(GuardEnvelope *e, Value v) {
     static const char *const names[] = { [GUARD_EVENT_SHELL] = "Shell", [GUARD_EVENT_READ] = "Read", [GUARD_EVENT_AGENT] = "Task" };
     if (e->event != GUARD_EVENT_SHELL && e->event != GUARD_EVENT_READ && e->event != GUARD_EVENT_AGENT) return;
@@ -206,7 +206,7 @@ bool guard_envelope_read(Str input, Vendor said, Str event, Heap *heap, GuardEnv
     if (str_trim(input).n == 0) return error_set(err, ERR_PROTOCOL, "standard input is empty: the agent sent no envelope");
     if (input.n > GUARD_INPUT_MAX) return error_set(err, ERR_LIMIT, "the envelope is longer than %d bytes", GUARD_INPUT_MAX);
     if (!json_read(heap, input, &(JsonRead){ 0 }, &v, err)) {
-        if (err) err->line = err->column = 0;            /* the message has the line */
+        if (err) err->line = err->column = 0;            /* the message includes the line already */
         return error_wrap(err, "the envelope");
     }
     if (!value_is_dict(v)) return error_set(err, ERR_PROTOCOL, "the envelope is not an object");

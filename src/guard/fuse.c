@@ -1,5 +1,5 @@
-/* The process must end with an answer. A timer and handlers of fatal signals write a refusal that was prepared before. The one
- * that changes the state from OPEN writes. The prepared bytes are never changed while they can be read: there are two sets of them. */
+/* The process must end with an answer. A timer and handlers of fatal signals write a refusal that was prepared before. Only
+ * the one that changes the state from OPEN writes. The prepared bytes are double-buffered, so a handler never reads bytes that are being changed. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static char handler_stack[STACK_BYTES];
 
 static const char *const reasons[CAUSES] = { [CAUSE_DEADLINE] = "harness guard did not decide in time", [CAUSE_CRASH] = "harness guard ended unexpectedly" };
 
-/* Waits for a pipe that is full; false if the bytes could not be written. Safe in a signal handler. */
+/* Waits while the pipe is full; false if the bytes could not be written. Safe in a signal handler. */
 static bool write_all(int fd, const char *at, size_t n) {
     while (n > 0) {
         ssize_t done = write(fd, at, n);

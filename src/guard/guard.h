@@ -3,11 +3,11 @@
  *
  *   fuse.c       deadline and crash handler: whatever happens to the process, the agent reads a refusal
  *   envelope.c   reads the envelope of any vendor           vendors.def events.def
- *   calls.c      its call in our vocabulary                 tools.def patch.c paths.c
+ *   calls.c      translates its call into our names                 tools.def patch.c paths.c
  *   layers.c     the policies that apply: /etc/harness/guard.md, ~/.config/harness/guard.md, the project
  *   judge.c      the verdict                                protect.c
  *   answer.c     the bytes that the vendor understands      answers.def
- *   session.c    all of that for one envelope; recorded.c, trial.c: for recorded ones
+ *   session.c    the steps above for one envelope; recorded.c, trial.c: for recorded envelopes
  *   hook.c       one hook process, from start to end; the decision in the store */
 #pragma once
 #include "artifact/call_kind.h"
@@ -40,7 +40,7 @@ enum { GUARD_INPUT_MAX = 4 << 20 };                      /* bytes of an envelope
 
 typedef struct GuardEnvelope {
     Vendor vendor;                       /* whose envelope it is */
-    bool mismatch;                       /* another one than the command line says: it gets an exit status and no JSON */
+    bool mismatch;                       /* the envelope is from another vendor than the command line says: answer with an exit status and no JSON */
     GuardEvent event;
     Str event_name;                      /* as the vendor spells it */
     Str session, call_id, cwd, mode, tool, server;       /* "" if absent */
@@ -48,15 +48,15 @@ typedef struct GuardEnvelope {
     Value input;                         /* the arguments, a dict; GONE: none */
     Value result;                        /* of the call; GONE: none */
     Value roots;                         /* workspace_roots; GONE: none */
-    bool stop_active;                    /* the agent continues already because a hook refused its stop */
+    bool stop_active;                    /* the agent is still running because a hook refused an earlier stop */
     bool attended;                       /* a person can be asked in this mode */
     bool camel;                          /* Copilot's own form, not Claude's */
 } GuardEnvelope;
 
-/* Reads an envelope. `said`: the vendor of the command line; VENDOR_HARNESS: tell it from the envelope (`auto`). `event`: from the command
+/* Reads an envelope. `said`: the vendor of the command line; VENDOR_HARNESS: recognise it by the envelope (`auto`). `event`: from the command
  * line, for vendors that do not name it; "": none. Unknown fields and values are ignored; a missing tool name, an unknown event, an envelope
- * of an agent that is not supported or text that is not JSON is an error. Even then *out has the vendor and event, as far as they are known,
- * so that the refusal can be spelled. Strings live in `heap`. */
+ * of an unsupported agent or text that is not JSON is an error. Even then *out has the vendor and event, as far as they are known, so that the
+ * refusal has the right format. Strings live in `heap`. */
 bool guard_envelope_read(Str text, Vendor said, Str event, Heap *heap, GuardEnvelope *out, Error *err);
 
 /* ---- calls ---- */
@@ -73,13 +73,13 @@ typedef struct GuardCall {
     Str cwd;                             /* a shell command: the folder that it starts in, absolute */
     Str command, url;                    /* at NULL: none, or unknown */
     const char *fields;                  /* names of fields: a row of tools.def; NULL: none */
-    bool unknown;                        /* a tool that is not in the table, and is not known to be one of a server */
+    bool unknown;                        /* the tool is not in the table and not known to belong to an MCP server */
     bool any_server;                     /* "mcp:?:TOOL": the agent does not say which server */
 } GuardCall;
-typedef struct GuardCalls { GuardCall *at; size_t n; } GuardCalls;        /* every one must pass. An ambiguous name has several readings */
+typedef struct GuardCalls { GuardCall *at; size_t n; } GuardCalls;        /* each call must pass. An ambiguous name gives one call for each reading */
 
-/* The calls of an envelope. A patch is one call for each file. `root` is absolute. An error means that what the call would do is not known:
- * the caller refuses it. */
+/* The calls of an envelope. A patch is one call for each file. `root` is absolute. On an error the effect of the call is unknown, and the
+ * caller must refuse it. */
 bool guard_calls(const GuardEnvelope *e, Str root, Heap *heap, Arena *arena, GuardCalls *out, Error *err);
 /* The vendor's arguments after a hook changed args of call `c` to `now`; an error: the change cannot be expressed. */
 bool guard_calls_input(const GuardEnvelope *e, const GuardCall *c, Value now, Str root, Heap *heap, Value *out, Error *err);
@@ -101,7 +101,7 @@ Str guard_path_relative(Str absolute, Str root);         /* `absolute` itself ou
 
 /* ---- answers ---- */
 
-typedef enum GuardVerdict { GUARD_PASS, GUARD_ALLOW /* a row of the user's own says so */, GUARD_ASK, GUARD_DENY } GuardVerdict;
+typedef enum GuardVerdict { GUARD_PASS, GUARD_ALLOW /* a rule in the user's or the machine's policy allows it */, GUARD_ASK, GUARD_DENY } GuardVerdict;
 const char *guard_verdict_name(GuardVerdict v);          /* "allow", "allow", "ask", "deny" */
 
 enum { GUARD_REASON_MAX = 1024 };
@@ -118,7 +118,7 @@ void guard_reason_clean(Str reason, Buf *out);
 
 /* Arms the deadline and the crash handler. `vendor`: as far as the command line says; VENDOR_HARNESS: unknown. */
 void guard_fuse_arm(Vendor vendor, int64_t deadline_ms);
-void guard_fuse_prepare(const GuardEnvelope *e);         /* the refusal that they write from now on */
+void guard_fuse_prepare(const GuardEnvelope *e);         /* sets the refusal that they write */
 /* Writes the answer, unless the deadline has. Afterwards a crash or the deadline ends the process with the answer's exit status. */
 void guard_fuse_write(const GuardAnswer *a);
 int guard_fuse_status(void);                             /* the exit status after guard_fuse_write */

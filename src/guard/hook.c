@@ -113,7 +113,7 @@ static bool store_ruling(GuardSession *s, const GuardEnvelope *e, const GuardRul
     return ok;
 }
 
-/* With guard.audit: required the decision is stored before it is told; otherwise the agent does not wait for the store. */
+/* With guard.audit: required, stores the decision before answering; otherwise answers first, so that the agent does not wait for the store. */
 static void finish(GuardSession *s, const GuardEnvelope *e, GuardRuling *r) {
     GuardAnswer a;
     Error err = { 0 };
@@ -131,7 +131,7 @@ static void finish(GuardSession *s, const GuardEnvelope *e, GuardRuling *r) {
     if (decides && !required && !store_ruling(s, e, r, answered, &err)) say("the decision could not be stored", &err);
 }
 
-/* A refusal because there is no policy, or the project does not load, is in the log too. */
+/* Also logs refusals caused by a missing policy or a project that does not load. */
 static void store_failure(const GuardEnvelope *e, const char *project, const char *why) {
     Arena arena = { 0 };
     GuardRoot root = { 0 };
@@ -154,7 +154,7 @@ static void store_failure(const GuardEnvelope *e, const char *project, const cha
     arena_clear(&arena);
 }
 
-/* A failure before there is a session. A stop that was refused once is let through: the agent would never end. */
+/* Answers a failure before the session exists. Allows a stop that was refused once, because the agent would never end otherwise. */
 static int refuse(const GuardEnvelope *e, const char *project, const Error *err) {
     char text[ERROR_MSG_MAX + ERROR_FILE_MAX + ERROR_HINT_MAX + 64];
     GuardAnswer a;

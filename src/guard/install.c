@@ -169,7 +169,7 @@ static void take_out(Edit *e, const JsoncNode *from, const JsoncNode *n) {
     take_next(e);
 }
 
-/* Removes one empty list or object that a removed handler left behind. `of`: whose it is. */
+/* Removes one empty list or object that a removed handler left behind. `of` is the value that contains it. */
 static bool drop_empty(Edit *e, const JsoncNode *of, const JsoncNode *hooks) {
     for (const JsoncNode *event = hooks ? hooks->first : NULL; event; event = event->next) {
         for (const JsoncNode *group = event->kind == JSONC_ARRAY ? event->first : NULL; group; group = group->next) {
@@ -311,7 +311,7 @@ static void look_json(const GuardInstall *g, Str text, GuardInstalled *out) {
     edit_end(&e, false, NULL);
 }
 
-/* For files that are rewritten as a whole: what would be written now? */
+/* For files that are rewritten as a whole: computes the text that install would write now. */
 static void look_text(const GuardInstall *g, Str text, bool ours, GuardInstalled *out) {
     Buf now = { 0 };
     out->parsed = true;

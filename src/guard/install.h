@@ -1,5 +1,5 @@
 /* The entries that make an agent run `harness guard`, in the agent's own configuration file. These functions only compute texts: the command
- * writes the file. What the user has in the file stays, byte for byte. */
+ * writes the file. The user's own entries keep every byte. */
 #pragma once
 #include <limits.h>
 #include "artifact/call_kind.h"
@@ -22,7 +22,7 @@ void guard_install_command(const GuardInstall *g, Buf *out);
 
 /* The text with exactly the entries of `g`; older entries of this program are replaced. The same text if they are there already. */
 bool guard_install_text(const GuardInstall *g, Str before, Buf *after, Error *err);
-/* The text without entries of this program for the vendor. *after is empty if nothing else is left, so that the file can go. */
+/* The text without entries of this program for the vendor. *after is empty if nothing else is left, so that the caller can remove the file. */
 bool guard_uninstall_text(const GuardInstall *g, Str before, Buf *after, Error *err);
 
 /* What a configuration file says about the guard. */
@@ -31,7 +31,7 @@ typedef struct GuardInstalled {
     Error problem;
     size_t missing;                      /* events without an entry */
     size_t found;                        /* entries of this program */
-    bool current;                        /* they are what guard_install_text would write */
+    bool current;                        /* the entries equal what guard_install_text would write */
     bool disabled;                       /* the file switches all hooks off */
     Buf command;                         /* the command line of the first entry */
 } GuardInstalled;
@@ -42,7 +42,7 @@ void guard_installed_clear(GuardInstalled *i);
 bool guard_toml_install(const GuardInstall *g, Str before, Buf *after, Error *err);
 bool guard_toml_uninstall(Str before, Buf *after, Error *err);      /* false: the block has no end */
 bool guard_toml_has(Str text);
-/* install_plugin.c: a plugin file that is all ours. */
+/* install_plugin.c: a plugin file that harness owns completely. */
 void guard_plugin_text(const GuardInstall *g, Buf *out);
 bool guard_plugin_is_ours(Str text);
 /* The events to install, one after another. */

@@ -1,5 +1,5 @@
 /* OpenCode has no hooks in its configuration, only plugins: this one runs `harness guard` before each tool call and throws unless the answer
- * is a clear yes. */
+ * allows the call. */
 #include "guard/install.h"
 #include "value/json.h"
 

@@ -1,5 +1,5 @@
-/* Hooks in TOML: a marked block at the end of the file. Tables may stand anywhere, so the rest of the file needs no parsing; only an inline
- * `hooks = […]` would clash with it. */
+/* Hooks in TOML: a marked block at the end of the file. TOML allows tables in any order, so the rest of the file needs no parsing; only an
+ * inline `hooks = […]` would conflict with the block. */
 #include "guard/guard.h"
 #include "guard/install.h"
 #include "value/json.h"

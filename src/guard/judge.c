@@ -1,4 +1,4 @@
-/* tools_policy and limits.deny, rules, hooks, rules again if a hook changed the call. Every step may only make the verdict stricter. */
+/* The steps of a verdict: tools_policy and limits.deny; rules; hooks; rules again if a hook changed the call. A step can only make the verdict stricter. */
 #include "guard/judge.h"
 #include "policy/policy.h"
 #include "policy/rules.h"
@@ -20,7 +20,7 @@ GuardUnknown guard_judge_unknown(const GuardCase *c) {
     GuardUnknown found = GUARD_UNKNOWN_DENY;
     bool some = false;
     Value own = c->runtime ? value_member(runtime_project(c->runtime)->settings.guard, "unknown") : VALUE_GONE;
-    if (!value_is_gone(own)) return GUARD_UNKNOWN_DENY;          /* the only value that a project can have */
+    if (!value_is_gone(own)) return GUARD_UNKNOWN_DENY;          /* a project can set no other value */
     for (size_t i = 0; i < c->n_layers; i++) {
         if (!c->layers[i].has_unknown || (some && c->layers[i].unknown > found)) continue;
         found = c->layers[i].unknown;
@@ -157,7 +157,7 @@ static void note_call(const GuardCase *c, const GuardCall *call, GuardRuling *ou
     out->subject = arena_str(c->arena, subject_of(call));
 }
 
-/* Everything but hooks. The explicit allow of several calls is one only if all are allowed. */
+/* Everything but hooks. Several calls count as explicitly allowed only if each of them is. */
 static bool judge_steps(const GuardCase *c, const GuardCalls *calls, GuardRuling *out) {
     bool all = true;
     for (size_t i = 0; i < calls->n; i++) {

@@ -1,4 +1,4 @@
-/* The verdict on what an envelope asks. */
+/* Computes the verdict on an envelope. */
 #pragma once
 #include "guard/layers.h"
 #include "guard/protect.h"
@@ -33,4 +33,4 @@ GuardUnknown guard_judge_unknown(const GuardCase *c);
 /* judge_hooks.c: asks the project's hooks. */
 void guard_judge_call_hooks(const GuardCase *c, const GuardCall *call, GuardRuling *out);
 void guard_judge_event_hooks(const GuardCase *c, GuardRuling *out);        /* prompts, results, stops */
-void guard_ruling_set(GuardRuling *r, GuardVerdict v, Str rule, const char *fmt, ...) __attribute__((format(printf, 4, 5)));    /* if it is stricter */
+void guard_ruling_set(GuardRuling *r, GuardVerdict v, Str rule, const char *fmt, ...) __attribute__((format(printf, 4, 5)));    /* only if it is stricter */

@@ -31,7 +31,7 @@ static bool call_payload(const GuardCase *c, const GuardCall *call, Value *out, 
     return ok;
 }
 
-/* {call_id, name, kind, args, result, content, is_error, …}; the name is that of the first call that the envelope stands for. */
+/* {call_id, name, kind, args, result, content, is_error, …}; the name is that of the first call of the envelope. */
 static bool result_payload(const GuardCase *c, Value *out, Error *err) {
     GuardCalls calls = { 0 };
     const GuardEnvelope *e = c->envelope;
@@ -148,7 +148,7 @@ static bool ask(const GuardCase *c, HookEvent event, Value payload, HookOutcome 
     return ok;
 }
 
-/* Would a hook of the project judge this? Only what needs no script to run is looked at. */
+/* True if a hook of the project would be asked. Checks only conditions that need no script. */
 static bool may_judge(const Project *p, HookEvent event, Str tool) {
     for (size_t i = 0; i < p->n_hooks; i++) {
         const HookDef *h = &p->hooks[i];
@@ -212,7 +212,7 @@ void guard_judge_event_hooks(const GuardCase *c, GuardRuling *out) {
     HookOutcome o = { .decision = HOOK_ALLOW };
     Value payload;
     Error err = { 0 };
-    if (c->envelope->event == GUARD_EVENT_STOP && c->envelope->stop_active) return;        /* refused once already: it would never end */
+    if (c->envelope->event == GUARD_EVENT_STOP && c->envelope->stop_active) return;        /* a second refusal would keep the agent running for ever */
     if (!may_judge(runtime_project(c->runtime), event, c->envelope->tool) || !is_trusted(c, event, out)) return;
     if (!event_payload(c, event, &payload, &err)) {
         guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)), "%s", err.msg);

@@ -1,4 +1,4 @@
-/* guard.md: the policy of a person, or of a machine, for all agents and projects. */
+/* Reads guard.md: the policy of a user or of a machine for all agents and projects. */
 #include "guard/layers.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static bool read_document(DocumentContext *c, const Document *d, GuardLayer *out
     return ok && r.ok;
 }
 
-/* Others could loosen the policy. */
+/* Other users could loosen a policy file that they may write. */
 static bool safe_owner(int folder, const char *path, uint32_t owner, Error *err) {
     struct stat st;
     if (fstatat(folder, "guard.md", &st, 0) != 0) return error_set(err, ERR_IO, "%s/guard.md: %m", path);

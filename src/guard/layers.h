@@ -1,4 +1,4 @@
-/* The policies that apply to a call. Any deny wins, then ask. Only the first two may give an explicit allow or loosen a setting. */
+/* The policies that apply to a call. Any deny wins, then ask. Only the machine's and the user's policies may give an explicit allow or loosen a setting. */
 #pragma once
 #include "artifact/rule.h"
 #include "guard/guard.h"
@@ -17,8 +17,8 @@ typedef struct GuardLayer {
 } GuardLayer;
 
 #define GUARD_SYSTEM_FOLDER "/etc/harness"
-/* Reads FOLDER/guard.md. Not there: !present. One that cannot be read, is invalid, or that others than `owner` and root may write is an
- * error. */
+/* Reads FOLDER/guard.md. !present if the file does not exist. It is an error if the file is unreadable, invalid, or writable by users
+ * other than `owner` and root. */
 bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error *err);
 void guard_layer_clear(GuardLayer *l);
 /* $XDG_CONFIG_HOME/harness or ~/.config/harness; false: neither is set. */

@@ -76,7 +76,7 @@ static bool read_line(Str line, size_t number, Files *files, Error *err) {
     return content(line, number, &files->at[files->n - 1], err);
 }
 
-/* The patch may stand in a shell command: then there is text around it, which could be anything. */
+/* The patch may be part of a shell command. The text around it is then arbitrary. */
 static bool begins(Str text, Str *rest, Error *err) {
     Str line = { 0 };
     *rest = str_trim(text);

@@ -20,7 +20,7 @@ static bool is_word(Str words, Str word) {
     return false;
 }
 
-/* Below `folder`, except in the entries `work`. The folder itself is covered: it could be replaced. */
+/* True for `folder`, which could be replaced, and for all paths below it except the entries `work`. */
 static bool in_folder(Str path, Str folder, Str work) {
     if (!below(path, folder)) return false;
     Str rest = str_sub(path, folder.n + 1, path.n);
@@ -41,7 +41,7 @@ static bool in_git(Str path) {
     return false;
 }
 
-/* The rest of the path after its first part. */
+/* The path without its first component. */
 static Str after_part(Str path) {
     ptrdiff_t slash = str_find_char(path, '/');
     return slash < 0 ? STR("") : str_sub(path, (size_t)slash + 1, path.n);
@@ -57,7 +57,7 @@ static bool git_file(Str path) {
     return true;
 }
 
-/* `path` is relative to a project's root. Every repository below counts. */
+/* `path` is relative to a project's root. Repositories below the root are included. */
 static bool in_repository(Str path) {
     for (Str rest = path; rest.n; rest = after_part(rest)) {
         if (str_eq(rest, STR(".git"))) return true;
@@ -101,7 +101,8 @@ static bool managed_row(Str path) {
     return below(path, STR(GUARD_SYSTEM_FOLDER));
 }
 
-/* Files of the loaded project that rows do not name: bundles, manifests, spaces elsewhere. Notes for agents are plain text. */
+/* Files of the loaded project that protected.def does not name: bundles, manifests, spaces in other folders. Notes for agents are plain
+ * text and not protected. */
 static bool is_note(Str path) {
     return str_eq(path, STR("AGENTS.md")) || str_eq(path, STR("CLAUDE.md")) || str_ends(path, STR("/AGENTS.md")) || str_ends(path, STR("/CLAUDE.md"));
 }

@@ -1,4 +1,4 @@
-/* Files that no agent may write: its own hooks and settings, ours, and what programs of the user run by themselves. */
+/* Files that no agent may write: its own hooks and settings, ours, and files that the user's programs execute automatically. */
 #pragma once
 #include "artifact/project.h"
 #include "guard/guard.h"

@@ -1,5 +1,5 @@
-/* Shell commands that write protected files, by redirection or by operand. Only what the text says is judged: a script that the command runs
- * may still write them, which the sandbox prevents and this does not. */
+/* Shell commands that write protected files, by redirection or by operand. Judges only the text of the command: a script that it runs may
+ * still write them, which only the sandbox prevents. */
 #include <sys/stat.h>
 #include "base/glob.h"
 #include "base/path.h"
@@ -28,13 +28,13 @@ static const ProgramRow program_rows[] = {
 typedef struct Judge {
     const GuardProtect *p;
     Str text;                            /* of the whole command */
-    VEC(Str) folders;                    /* where relative words may start: the working folder, and where a cd leads */
-    bool lost;                           /* a cd to an unknown place */
+    VEC(Str) folders;                    /* folders that relative words may refer to: the working folder, and the targets of cd */
+    bool lost;                           /* the target of a cd is unknown */
     GuardVerdict verdict;
     Buf *why;
 } Judge;
 
-/* The reason: `before`, the word, `after`. */
+/* Raises the verdict to `v`, with the reason `before` + word + `after`; a stricter verdict stays. */
 static void decide(Judge *j, GuardVerdict v, const char *before, Str word, const char *after) {
     if (v <= j->verdict) return;
     j->verdict = v;
@@ -78,7 +78,7 @@ static const char *const row_names[] = {
     "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json",
 };
 
-/* Part by part; the shorter one may be a folder above the other. */
+/* Compares component by component; the shorter path may be a parent folder of the other. */
 static bool parts_match(const Judge *j, Str pattern, Str name) {
     while (pattern.n && name.n) {
         Str a = first_part(pattern), b = first_part(name);
@@ -90,7 +90,7 @@ static bool parts_match(const Judge *j, Str pattern, Str name) {
     return true;
 }
 
-/* Is an existing protected file below `folder`, or among the files of `pattern`? */
+/* True if an existing protected file is below `folder` or matches `pattern`. */
 static bool covers_existing(const Judge *j, Str folder, Str pattern) {
     const Str bases[] = { j->p->root, j->p->home };
     struct stat st;
@@ -119,7 +119,7 @@ static bool covers(const Judge *j, const ShellWord *w, bool tree) {
     return false;
 }
 
-/* `~/x` is the home folder's, which the parser does not know. */
+/* Expands `~/x`, which the parser leaves unexpanded. */
 static ShellWord with_home(const Judge *j, const ShellWord *w) {
     ShellWord out = *w;
     bool tilde = w->text.n && w->text.at[0] == SHELL_UNKNOWN && w->from < j->text.n && j->text.at[w->from] == '~' &&
@@ -132,7 +132,7 @@ static ShellWord with_home(const Judge *j, const ShellWord *w) {
 
 static bool is_relative(const ShellWord *w) { return !str_starts(w->text, STR("/")) && !str_starts(w->text, STR("~")); }
 
-/* A word whose text is not known, or whose folder is not. */
+/* A word whose text, or the folder it is relative to, is unknown. */
 static bool is_unknown(const Judge *j, const ShellWord *w) { return (!w->exact && !w->pattern) || (j->lost && is_relative(w)); }
 
 /* ---- programs ---- */
@@ -170,7 +170,7 @@ static bool git_reads(const ShellCommand *c) {
     return false;
 }
 
-/* sed edits a file in place with -i, which may stand in a bundle. */
+/* sed edits a file in place with -i, also within combined short options (-ni). */
 static bool sed_reads(const ShellCommand *c) {
     for (uint32_t i = 1; i < c->words_n; i++) {
         Str w = c->words[i].text;

@@ -1,4 +1,4 @@
-/* Which project governs a call. The folder that the agent works in at the moment does not matter where the vendor names the project. */
+/* Which project governs a call. If the vendor names the project, the agent's current folder does not matter. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool read_line(const char *path, char out[PATH_MAX]) {
 }
 
 /* The main checkout of a linked worktree: its .git is a file with "gitdir: MAIN/.git/worktrees/NAME", and MAIN/.git/worktrees/NAME/gitdir
- * names that file again. A file that only claims it is not believed. */
+ * names that file again. Both must agree, since any program can write the first file. */
 static bool main_checkout(const char *top, char out[PATH_MAX]) {
     char path[PATH_MAX + 16], line[PATH_MAX], back[PATH_MAX], real[PATH_MAX], here[PATH_MAX];
     struct stat st;
@@ -47,7 +47,7 @@ static bool main_checkout(const char *top, char out[PATH_MAX]) {
     return realpath(line + 8, out) != NULL;
 }
 
-/* Upwards from `from` to the first folder with a project, not above the top of a repository. `top`: where the search ended. */
+/* Searches from `from` upwards for the first folder with a project, not above the top of a repository. `top`: where the search ended. */
 static bool search(const char *from, char found[PATH_MAX], char top[PATH_MAX]) {
     char at[PATH_MAX];
     if (!realpath(from, at)) return false;

@@ -32,7 +32,7 @@ static void first_problem(const Problems *problems, Error *err) {
     buf_clear(&text);
 }
 
-/* An untrusted project is loaded too: its rules hold, and nothing of it runs. */
+/* An untrusted project is loaded too: its rules apply, but none of its code runs. */
 static bool open_project(GuardSession *s, Error *err) {
     Problems problems = { 0 };
     Error why = { 0 };
@@ -92,7 +92,7 @@ Str guard_session_root(const GuardSession *s) { return s->root.path; }
 bool guard_session_audits(const GuardSession *s) {
     for (int i = 0; i < LAYERS; i++)
         if (s->layers[i].has_audit && s->layers[i].audit) return true;
-    return s->runtime && !value_is_gone(value_member(runtime_project(s->runtime)->settings.guard, "audit"));      /* a project can only require it */
+    return s->runtime && !value_is_gone(value_member(runtime_project(s->runtime)->settings.guard, "audit"));      /* a project can turn it on, not off */
 }
 
 bool guard_session_store_path(Str root, Buf *out, Error *err) {

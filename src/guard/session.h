@@ -1,13 +1,13 @@
-/* Everything that judges one envelope: root, layers, project, store. The hook process, `guard replay` and `harness test` use it. */
+/* What is needed to judge one envelope: root, layers, project, store. The hook process, `guard replay` and `harness test` use it. */
 #pragma once
 #include "guard/judge.h"
 
 typedef struct GuardSession GuardSession;
 
-/* `project`: --project, or NULL. `system`: the folder of the machine's guard.md; NULL: GUARD_SYSTEM_FOLDER. False: nothing may pass, and
- * *err says why. */
+/* `project`: --project, or NULL. `system`: the folder of the machine's guard.md; NULL: GUARD_SYSTEM_FOLDER. False: the caller must
+ * refuse, and *err says why. */
 bool guard_session_open(const GuardEnvelope *e, const char *project, const char *system, Heap *heap, GuardSession **out, Error *err);
-/* A session of an open project alone. It borrows `rt`. */
+/* A session with the policy of an open project only. Borrows `rt`. */
 GuardSession *guard_session_of(const GuardEnvelope *e, Runtime *rt, Heap *heap);
 void guard_session_close(GuardSession *s);                   /* NULL is fine */
 void guard_session_judge(GuardSession *s, GuardRuling *out);

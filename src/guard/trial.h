@@ -1,7 +1,7 @@
-/* Tests of a project with an envelope of another agent: `guard: {vendor, payload}`, and what must come of it: `decision`, `rule`. */
+/* Tests of a project with an envelope of another agent: `guard: {vendor, payload}`, and the expected `decision` and `rule`. */
 #pragma once
 #include "agent/trial.h"
 
 bool guard_trial_is(const TestDef *def);
-/* As trial_run. The user's and the machine's guard.md do not take part. */
+/* Like trial_run. The user's and the machine's guard.md are not read. */
 bool guard_trial_run(Runtime *rt, const TestDef *def, Trial *out, Error *err);

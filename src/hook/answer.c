@@ -39,7 +39,7 @@ static bool read_action(const HookEventInfo *info, const Dict *d, Str name, Hook
 }
 
 bool hook_answer_read(const HookEventInfo *info, Value v, HookAnswer *out, Error *err) {
-    if (!info->decisions) return out->says = HOOK_ALLOW, true;     /* told of a fact: what it returns is ignored */
+    if (!info->decisions) return out->says = HOOK_ALLOW, true;     /* a notification: the return value is ignored */
     Value *action = value_is_dict(v) ? dict_find_str(value_dict(v), STR("action")) : NULL;
     if (!action || !value_is_string(*action))
         return error_set(err, ERR_SCRIPT, "handle returned %s, want allow(), block(reason) or another decision",

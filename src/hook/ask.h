@@ -27,7 +27,7 @@ typedef struct HookRun {
     Worker *worker;
     Host host;
     Value held[HOOK_HELD];
-    size_t taken;                        /* bytes of the heap that are not garbage of hooks */
+    size_t taken;                        /* bytes of the heap in use before hooks ran; the rest is their garbage */
     bool modified;
 } HookRun;
 

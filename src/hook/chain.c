@@ -7,7 +7,7 @@
 #include "policy/policy.h"
 #include "value/json.h"
 
-enum { GARBAGE_MAX = 1 << 20 };          /* left by one hook, before the next one gets the heap */
+enum { GARBAGE_MAX = 1 << 20 };          /* garbage that one hook may leave before the heap is collected for the next */
 
 /* ---- which hooks are asked ---- */
 
@@ -107,7 +107,7 @@ static bool cancelled(HookRun *r) {
 static void explain(HookRun *r, const HookDef *def, const Error *err) {
     char text[HOOK_REASON_MAX];
     if (err->file[0]) error_format(err, text, sizeof text);
-    else hook_reason_set(text, "%s", err->msg);               /* a line without a file means nothing */
+    else hook_reason_set(text, "%s", err->msg);               /* a line is meaningless without its file */
     hook_reason_set(r->out->reason, "hook " STR_FMT " failed: %s", STR_ARG(def->name), text);
 }
 

@@ -4,8 +4,8 @@
  * ordered before whose `when` matches the new payload (whether or not it matched before) is asked again, and may then
  * only allow or block. block and delegate end the chain. A modify that changes nothing is an allow.
  *
- * A hook that fails (raises, times out, its `when` raises, returns no valid decision — None is none —, changes what the
- * event's table does not let it change) blocks, unless its definition says on_error: allow. The table of events is
+ * A hook that fails blocks (it or its `when` raises, it times out, it returns no valid decision, such as None, or it
+ * changes what the event's table does not permit), unless its definition says on_error: allow. The table of events is
  * artifact/hook_events.def. Each hook gets a copy of the payload: what it changes there counts only through modify(). `when` sees
  * the payload frozen: an expression that tries to change it raises. */
 #pragma once

@@ -14,8 +14,8 @@ static bool shift(Tokens *t) {
 
 static bool is_name(const Lexeme *l, Str name) { return l->kind == TOKEN_IDENT && str_eq(value_str(l->value), name); }
 
-/* payload["key"], of any key, or payload.get("key" … of a key that is known. At an absent key the first raises, but the second gives a value that a
- * call would not see. `t` is at the token after `payload`. */
+/* payload["key"] of any key, or payload.get("key" … of a known key. For an unknown key the first raises, but the second returns a value that
+ * differs from the one in a real call. `t` is at the token after `payload`. */
 static bool reads_exactly(Tokens *t, Value payload) {
     if (t->at[0].kind == TOKEN_LBRACK) return t->at[1].kind == TOKEN_STRING && t->at[2].kind == TOKEN_RBRACK;
     return t->at[0].kind == TOKEN_DOT && is_name(&t->at[1], STR("get")) && t->at[2].kind == TOKEN_LPAREN && t->at[3].kind == TOKEN_STRING &&
@@ -32,7 +32,7 @@ static bool scan(Tokens *t, Value payload) {
     return true;
 }
 
-/* True if a value of the expression over this part of the payload is its value over the whole payload. */
+/* True if the expression has the same value for this part of the payload as for the whole payload. */
 static bool is_exact(Str expression, Value payload) {
     Heap *heap = heap_new(0);
     Dict *names = dict_new(heap, 0, NULL);

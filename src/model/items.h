@@ -20,7 +20,7 @@ typedef struct Items {
 
 typedef struct ItemsTable { Items *at; size_t n, cap; } ItemsTable;    /* oldest first; strings are borrowed. Zero-initialise */
 
-/* The hash of a reply: its text, the id, name and arguments of each call, and its parts (GONE: text and calls say it all). */
+/* The hash of a reply: its text, the id, name and arguments of each call, and its parts (GONE: text and calls are complete). */
 void items_hash(Str text, Value calls, Value parts, char out[ITEMS_HASH + 1]);
 
 typedef struct ItemsId { Str neutral, own; } ItemsId;

@@ -7,7 +7,7 @@
  *   {"role": "system" | "user" | "assistant" | "tool", "content": TEXT,
  *    "tool_calls": [{"id", "name", "arguments": JSON TEXT}],         assistant only
  *    "tool_call_id": ID, "is_error": BOOL,                           tool only
- *    "parts": [PART]}                                                where those do not say it all: script/parts.h
+ *    "parts": [PART]}                                                where those are not complete: script/parts.h
  *
  * A Model is immutable after model_open; any number of threads may use it at once. */
 #pragma once

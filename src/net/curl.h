@@ -4,7 +4,7 @@
 #include <curl/curl.h>
 #include "base/error.h"
 
-/* The functions in use, by the library's names. */
+/* Pointers to the functions that we use, under the library's names. */
 #define CURL_FUNCTIONS(X) \
     X(curl_global_init) X(curl_easy_init) X(curl_easy_cleanup) X(curl_easy_reset) X(curl_easy_setopt) X(curl_easy_getinfo) \
     X(curl_easy_strerror) X(curl_slist_append) X(curl_slist_free_all) X(curl_multi_init) X(curl_multi_cleanup) \

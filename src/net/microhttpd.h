@@ -3,7 +3,7 @@
 #include <microhttpd.h>
 #include "base/error.h"
 
-/* The functions in use, by the library's names. */
+/* Pointers to the functions that we use, under the library's names. */
 #define MICROHTTPD_FUNCTIONS(X) \
     X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_quiesce_daemon) X(MHD_get_connection_info) X(MHD_get_connection_values) \
     X(MHD_suspend_connection) X(MHD_resume_connection) X(MHD_create_response_from_buffer) X(MHD_create_response_from_callback) \

@@ -1,4 +1,4 @@
-/* What the user has approved in a run: these arguments, or any call of the tool. Thread-safe. */
+/* The user's approvals in a run: for one tool with given arguments, or for any call of a tool. Thread-safe. */
 #pragma once
 #include "base/str.h"
 

@@ -22,7 +22,7 @@ static size_t step(Str text, size_t i) { return text.at[i] == '\\' && i + 1 < te
 
 static bool is_variable(Str s) { return str_find(s, STR("${")) >= 0; }
 
-/* From the "://" at `at`. A name alone is a credential in a web address ("https://TOKEN@host"), and only a name in others ("ssh://git@host"). */
+/* Starts at the "://" at `at`. A user name without password is a credential in an HTTP URL ("https://TOKEN@host"), but not in others ("ssh://git@host"). */
 static bool find_user(Str text, size_t at, Span *out) {
     size_t from = at + 3, i = from, end = 0, colon = 0;
     for (; i < text.n && !ends_value(text.at[i]) && !strchr("/?#", text.at[i]); i += step(text, i)) {
@@ -48,7 +48,7 @@ static bool find_parameter(Str text, size_t from, Span *out) {
     return i > value && !is_variable(str_sub(text, value, i));
 }
 
-/* A word from `from` that is not prose: "--token to" names no credential. */
+/* A word from `from` on that is not prose: the text "--token to" contains no credential. */
 static bool find_word(Str text, size_t from, Span *out) {
     size_t i = from;
     bool digit = false;
@@ -57,7 +57,7 @@ static bool find_word(Str text, size_t from, Span *out) {
     return digit && out->to - from >= WORD_MIN && !is_variable(str_sub(text, from, out->to)) && str_find(str_sub(text, from, out->to), STR("{{")) < 0;
 }
 
-/* "--token VALUE" from behind the dashes. */
+/* "--token VALUE", starting after the dashes. */
 static bool find_option(Str text, size_t from, Span *out) {
     size_t i = from;
     while (i < text.n && in_name(text.at[i])) i++;

@@ -83,7 +83,7 @@ static bool names_match(Str pattern, const ToolDef *def) {
     return false;
 }
 
-/* An ambiguous name can be denied, but not allowed. */
+/* Deny rules match ambiguous names; allow rules do not. */
 static bool name_denied(Str pattern, const ToolDef *def) {
     return names_match(pattern, def) || (def->ambiguous.n && policy_name_matches(pattern, def->ambiguous));
 }

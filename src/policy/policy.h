@@ -18,7 +18,7 @@ typedef struct PolicyDecision {
     PolicyVerdict verdict;
     PolicyReason reason;
     Str rule;
-    bool answerable;                     /* ASK by limits.confirm: a rule of the project that allows the call answers it */
+    bool answerable;                     /* ASK by limits.confirm, which an allow rule of the project may answer */
 } PolicyDecision;
 
 /* Decides whether a tool may be called; no other code does. `safety` NULL: only the rules about names apply. `changed`: the definition differs
@@ -28,7 +28,7 @@ PolicyDecision policy_decide(const Policy *p, const ToolDef *def, const Safety *
 bool policy_explain(const PolicyDecision *d, Str tool, Error *err);
 /* True if the tool is advertised. Only tools_policy and blockedTools hide tools. */
 bool policy_shows(const Policy *p, const ToolDef *def);
-/* readOnlyHint for MCP clients. Some call such tools without asking, so one that needs confirmation is not among them. */
+/* readOnlyHint for MCP clients. Some call such tools without asking, so it is false for tools that need confirmation. */
 bool policy_hint_read_only(const Policy *p, const ToolDef *def, const Safety *safety);
 
 /* Glob over names (`*`, `?`, `[a-z]`, `[!a]`), as in tools_policy and in `tools` of command hooks. An unclosed bracket

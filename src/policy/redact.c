@@ -94,7 +94,7 @@ static bool next_value(const Redactor *r, Str text, size_t from, size_t *start, 
         if (!n) continue;
         *start = i;
         *end = i + n;
-        for (i++; i < *end && i + REDACT_VALUE_MIN <= text.n; i++)   /* does another begin inside and extend further? */
+        for (i++; i < *end && i + REDACT_VALUE_MIN <= text.n; i++)   /* extend the range if a match that begins inside it ends later */
             if ((n = needle_at(r, text.at + i, text.n - i)) && i + n > *end) *end = i + n;
         return true;
     }

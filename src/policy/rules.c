@@ -142,7 +142,7 @@ static bool find_row(Judge *j, RuleVerdict verdict, bool pulled_only, bool own_o
 
 /* ---- rows that allow ---- */
 
-/* Which rows count together: those of one layer, or those that share `otherwise`. */
+/* The rows considered together: those of one layer, or those that share `otherwise`. */
 typedef struct AllowSet { bool pulled; RuleVerdict otherwise; /* RULE_NONE: any */ } AllowSet;
 
 static bool in_set(const Judge *j, const RuleDef *r, const AllowSet *set) {
@@ -158,7 +158,7 @@ static const RuleDef *command_row(const Judge *j, const AllowSet *set, const She
     return NULL;
 }
 
-/* The row of the first command, if each command has one. */
+/* The row that matches the first command, if each command is matched by a row. */
 static const RuleDef *shell_row(Judge *j, const AllowSet *set) {
     const RuleDef *first = NULL;
     if (j->call->kind != CALL_SHELL || !j->call->command.at) return NULL;
@@ -198,7 +198,7 @@ static const RuleDef *paths_row(Judge *j, const AllowSet *set) {
     return first;
 }
 
-/* Rows about the tool, the kind, the vendor or the address alone. */
+/* Rows with conditions on the tool, kind, vendor or address only. */
 static const RuleDef *other_row(const Judge *j, const AllowSet *set) {
     for (size_t i = 0; i < j->rules->n; i++) {
         const RuleDef *r = &j->rules->at[i];
@@ -214,7 +214,7 @@ static const RuleDef *allowed_by(Judge *j, const AllowSet *set) {
     return r ? r : paths_row(j, set);
 }
 
-/* The row whose `otherwise` applies: its set covers the call, and none of its rows allows it. */
+/* The row whose `otherwise` applies: the call is of a kind that its set is about, and no row of the set allows it. */
 static bool find_otherwise(Judge *j, RuleVerdict verdict, RulesVerdict *out) {
     for (int pulled = 0; pulled < 2; pulled++) {
         AllowSet set = { pulled, verdict };
@@ -230,7 +230,7 @@ static bool find_otherwise(Judge *j, RuleVerdict verdict, RulesVerdict *out) {
 
 /* ---- the verdict ---- */
 
-/* An ask of one layer, unless an allow of the same layer answers it. */
+/* The ask row of a layer, unless an allow row of the same layer answers it. */
 static bool find_ask(Judge *j, bool pulled, RulesVerdict *out) {
     if (!find_row(j, RULE_ASK, pulled, !pulled, out)) return false;
     const RuleDef *answer = allowed_by(j, &(AllowSet){ pulled, RULE_NONE });

@@ -1,5 +1,5 @@
-/* Paths of a call against the globs of a rule. Links and .. are resolved first; rows that deny or ask look at every
- * spelling, rows that allow need all of them. */
+/* Paths of a call against the globs of a rule. Links and .. are resolved first; rows that deny or ask apply if one
+ * spelling matches, rows that allow only if all do. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena) {
     return s;
 }
 
-/* The path below the folder; false if it lies elsewhere. */
+/* The path relative to the folder; false if it is not below it. */
 static bool below(Str folder, Str path, Str *out) {
     if (str_eq(folder, STR("/"))) return *out = str_sub(path, 1, path.n), true;
     if (!str_starts(path, folder) || (path.n > folder.n && path.at[folder.n] != '/')) return false;
@@ -104,7 +104,7 @@ bool rules_path_may(const RulePath *p, const RulesRoots *roots, const RulesSpell
     return spelling_may(p, roots, s->lexical, arena) || spelling_may(p, roots, s->real, arena) || spelling_may(p, roots, s->tilde, arena);
 }
 
-/* Of a folder to search: names that no pattern writes out must match below it, at any depth. */
+/* For a folder to search: true if the patterns match any file name below it, at any depth. */
 static bool glob_must(const Glob *g, Str path, bool folder, Arena *arena) {
     if (!folder) return glob_match(g, path);
     const char *slash = path.n ? "/" : "";

@@ -1,6 +1,6 @@
 /* Private to rules_judge(): how a row matches shell commands and paths.
  *
- * "may": the row matches, or could, depending on what is unknown; for rows that deny or ask. "must": it matches whatever
+ * "may": the row matches for some value of the unknown parts; for rows that deny or ask. "must": it matches whatever
  * the unknown parts are; for rows that allow. */
 #pragma once
 #include "base/glob.h"
@@ -15,9 +15,9 @@ bool rules_word_may(Str pattern, Str text, bool glob);      /* `text` has SHELL_
 /* rules_shell.c */
 RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, const char **unknown, Arena *arena);
 bool rules_shell_must(const StrList *pattern, const ShellCommand *c);
-/* A command that an allow row need not name: it only starts the next one, unchanged. */
+/* True if an allow row need not name the command, because it only starts the next one, unchanged. */
 bool rules_shell_passes(const ShellCommand *c);
-/* A command that no allow row covers, since more happens than its words say: assignments, written files, unknown words. */
+/* True if no allow row can cover the command, because it has effects beyond its words: assignments, written files, unknown words. */
 bool rules_shell_hides(const ShellCommand *c);
 
 /* rules_path.c: the spellings of a path, absolute; all of them name the same file. */
@@ -27,5 +27,5 @@ typedef struct RulesRoots { Str at[RULES_ROOTS_MAX]; size_t n; Str home; } Rules
 RulesRoots rules_path_roots(const RulesCall *call, Arena *arena);
 RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena);
 bool rules_path_may(const RulePath *p, const RulesRoots *roots, const RulesSpelling *s, Arena *arena);
-/* folder: all that lies below the path must match, too. */
+/* folder: every path below it must match, too. */
 bool rules_path_must(const RulePath *p, const RulesRoots *roots, Str spelling, bool folder, Arena *arena);

@@ -1,15 +1,15 @@
 /* `shell:` of a rule against the simple commands of a shell text. The first word of the pattern is the program; words that
- * begin with - may be anywhere; the others must occur in this order among the words that are no options. For rows that deny
+ * begin with - may be anywhere; the others must occur in this order among the words that are not options. For rows that deny
  * or ask, assignments and the targets of redirections count as further words: NAME=value, a file. */
 #include "base/vec.h"
 #include "policy/rules_private.h"
 
-enum { AMBIGUOUS_MAX = 8 };             /* unknown words that are tried in every role; more of them match */
+enum { AMBIGUOUS_MAX = 8 };             /* commands with more unknown words than this match without trying every role */
 
 static bool is_option(Str s) { return s.n > 1 && s.at[0] == '-'; }
 static bool has_unknown(Str s) { return s.n && memchr(s.at, SHELL_UNKNOWN, s.n); }
 static bool starts_unknown(const ShellWord *w) { return w->text.n && w->text.at[0] == SHELL_UNKNOWN; }
-/* May be any number of words. A file name pattern is not: its words are names of files. */
+/* True if the word may expand to any number of words. A file name pattern does not count: it expands to file names only. */
 static bool is_free(const ShellWord *w) { return w->splits && has_unknown(w->text); }
 
 /* What a row that denies or asks compares: the words of the command, then those of its assignments and redirections. */
@@ -17,10 +17,10 @@ typedef struct View {
     const ShellCommand *c;
     const ShellWord *words;
     size_t n;
-    bool sure;                          /* only what matches whatever the unknown parts are */
+    bool sure;                          /* match only if the row matches for every value of the unknown parts */
 } View;
 
-/* An unknown part is a byte that only * and ? match. */
+/* Treats an unknown part as a byte that only * and ? match. */
 static bool matches(const View *v, Str pattern, Str text, bool glob) {
     return v->sure ? glob_word(pattern, text) : rules_word_may(pattern, text, glob);
 }
@@ -29,7 +29,7 @@ static bool names_file(ShellRedirectKind kind) { return kind != SHELL_HEREDOC &&
 
 static View view_of(const ShellCommand *c, Arena *arena) {
     ShellWord *words = ARENA_ARRAY(arena, ShellWord, 1 + c->words_n + c->assigns_n + c->redirects_n);
-    size_t n = c->words_n ? c->words_n : 1;                    /* without words: an empty program */
+    size_t n = c->words_n ? c->words_n : 1;                    /* a command without words has an empty program name */
     if (c->words_n) memcpy(words, c->words, c->words_n * sizeof *words);
     for (size_t i = 0; i < c->assigns_n; i++) {
         const ShellAssign *a = &c->assigns[i];
@@ -51,7 +51,7 @@ static Str option_name(Str s) {
     return equals > 0 ? str_sub(s, 0, (size_t)equals) : s;
 }
 
-/* GNU programs and git accept a part of an option's name. */
+/* GNU programs and git accept abbreviated option names. */
 static bool abbreviates(Str word, Str pattern) {
     size_t n = 0;
     while (n < pattern.n && pattern.at[n] != '*' && pattern.at[n] != '?') n++;
@@ -87,7 +87,7 @@ static bool option_may(const View *v, Str pattern, size_t i) {
     return i + 1 < v->n && matches(v, value, v->words[i + 1].text, v->words[i + 1].pattern);
 }
 
-/* An option of the pattern is among the words, as far as they begin with -. */
+/* True if an option of the pattern is among the words that begin with -. */
 static bool has_option(Str pattern, const View *v) {
     for (size_t i = 1; i < v->n; i++)
         if (option_may(v, pattern, i)) return true;
@@ -109,7 +109,7 @@ static bool plain_may(const View *v, Str pattern, const ShellWord *w, bool optio
     return false;
 }
 
-/* Do the plain words of the pattern occur in order, without the command's words in `used`? */
+/* True if the plain words of the pattern occur in order among the command's words that are not in `used`. */
 static bool plain_in_order(const StrList *pattern, const View *v, const uint32_t *used, size_t n_used) {
     size_t p = 1;
     bool options = true;
@@ -125,7 +125,7 @@ static bool plain_in_order(const StrList *pattern, const View *v, const uint32_t
     return p == pattern->n;
 }
 
-/* `missing` options of the pattern are not among the words: unknown words must stand for them. */
+/* `missing` options of the pattern are not among the words; that many unknown words must be taken as them. */
 static bool unknown_in_roles(const StrList *pattern, const View *v, size_t missing) {
     uint32_t all[AMBIGUOUS_MAX], used[AMBIGUOUS_MAX];
     size_t n = 0;
@@ -162,7 +162,7 @@ static bool view_may(const StrList *pattern, const View *v) {
 
 static RulesMatch command_may(const StrList *pattern, const ShellCommand *c, Arena *arena) {
     View v = view_of(c, arena);
-    if (!c->exact && c->program.n) return RULES_MAYBE;         /* an unknown word before it: another command may run */
+    if (!c->exact && c->program.n) return RULES_MAYBE;         /* an unknown word precedes it, so another command may run */
     if (view_may(pattern, &v)) return RULES_YES;
     v.sure = false;
     if (view_may(pattern, &v)) return RULES_MAYBE;
@@ -200,7 +200,7 @@ RulesMatch rules_shell_may(const StrList *pattern, const ShellCommands *list, co
 
 /* ---- rows that allow ---- */
 
-/* The option is one of the words, before any --. */
+/* True if the option is one of the words before any --. */
 static bool option_must(Str pattern, const ShellCommand *c) {
     for (size_t i = 1; i < c->words_n && !shell_word_is(&c->words[i], "--"); i++) {
         Str s = c->words[i].text;
@@ -216,7 +216,7 @@ static bool named_option(const StrList *pattern, Str word) {
     return false;
 }
 
-/* The plain words come first, directly after the program; only options of the pattern may stand between them. */
+/* The plain words come first, directly after the program; only options of the pattern may be between them. */
 bool rules_shell_must(const StrList *pattern, const ShellCommand *c) {
     if (!c->exact || !c->program.n || !glob_word(pattern->at[0], c->program)) return false;
     size_t p = 1;

@@ -6,10 +6,10 @@
 
 enum { UNKNOWN_WORD_MAX = 4096 };       /* longer words with unknown parts match every pattern */
 
-/* True if the byte of the word stands for any text. A class [...] is taken as any text followed by its own bytes. */
+/* True if the byte of the word represents any text. A class [...] counts as any text followed by its own bytes. */
 static bool is_open(char c, bool glob) { return c == SHELL_UNKNOWN || (glob && (c == '*' || c == '?' || c == '[')); }
 
-/* Do the two patterns have a text in common? row[p]: the first p elements of the pattern can match the word so far. */
+/* True if some text matches both patterns. row[p]: the first p elements of the pattern can match the word so far. */
 bool rules_word_may(Str pattern, Str text, bool glob) {
     bool open = false;
     for (size_t i = 0; i < text.n && !open; i++) open = is_open(text.at[i], glob);

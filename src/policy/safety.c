@@ -111,7 +111,7 @@ typedef struct {
 
 /* Derives flags from others, including the rule of safety_repeatable. */
 static void settle(const Declaring *d, Safety *s) {
-    if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* they exclude each other */
+    if (s->destructive || s->files == SAFETY_FILES_WRITE) s->read_only = false;         /* these two flags exclude each other */
     s->requires_confirmation |= d->def->confirm;
     if (d->parallel_safe == UNSAID) s->parallel_safe = s->read_only;
     bool promised = d->idempotent == SAID_TRUE || promises_idempotence(d->def, d->found->effects);
@@ -197,8 +197,8 @@ static StrList strings(Value v, Arena *arena) {
     return list;
 }
 
-/* Finds the first reachable function whose effects no folder limits: agents, and tools, hooks and agents that outlive
- * the call. */
+/* Finds the first reachable function whose effects a workspace folder cannot limit: calling agents, and registering
+ * tools, hooks and agents that outlive the call. */
 static void reach_unbounded(void *ctx, Str module, Str member) {
     Buf *name = ctx;
     bool found = is("delegate", module) || (is("meta", module) && (member.n == 0 || str_find(member, STR("register")) >= 0));

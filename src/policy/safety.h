@@ -10,7 +10,7 @@ typedef struct Safety {
     bool read_only, destructive, idempotent, networked, process, spends_money, requires_confirmation, parallel_safe;
     SafetyFiles files;
     Str workspace_root;
-    StrList redact;                      /* patterns as written; known to compile */
+    StrList redact;                      /* patterns as written; they compile, as load has checked */
 } Safety;
 
 /* Detects what a definition can do: from its kind, and for a script from the host functions it can reach

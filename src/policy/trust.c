@@ -144,7 +144,7 @@ static void show_value(const Grant *g, Buf *out) {
     buf_clear(&ascii);
 }
 
-/* Names of files and of keys are text from outside: each stays on its line. */
+/* File names and keys are untrusted text: a line break in one must not start a new line. */
 static void show_one(const Grant *g, Buf *out) {
     buf_add(out, STR("    "));
     buf_add(out, str_from(g->words));

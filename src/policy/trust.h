@@ -20,7 +20,7 @@ typedef enum {
     TRUST_GIVEN,
     TRUST_MISSING,                       /* no consent, or for another folder */
     TRUST_GRANTS_CHANGED,
-    TRUST_CODE_CHANGED,                  /* and the grants include secrets, outside files or no sandbox */
+    TRUST_CODE_CHANGED,                  /* the same, and the grants include secrets, files outside the project, or running without a sandbox */
 } TrustState;
 
 /* `given` is HARNESS_TRUST or the setting of an embedding program: a digest as written by trust_digest, or an absolute

@@ -1,7 +1,7 @@
-/* What a program asks of its supervisor, because no filter can decide it: connect() (the address is in memory), changing
- * modes and times of files (Landlock leaves them to all who own the file) and, where Landlock cannot keep them inside,
- * signals. Instances and watches of inotify and filters are counted. The supervisor looks at its own copy of the question and does what was asked
- * itself, so that changing the memory afterwards changes nothing. It never waits. */
+/* System calls of a program that its supervisor decides, because no filter can: connect() (the address is in memory),
+ * changing modes and times of files (Landlock does not restrict the owner) and, where Landlock cannot restrict them,
+ * signals. Inotify instances and watches and seccomp filters are counted. The supervisor examines its own copy of the arguments and performs the call
+ * itself, so that changing the memory afterwards has no effect. It never blocks. */
 #pragma once
 #include <limits.h>
 #include <poll.h>

@@ -201,7 +201,7 @@ static void match_add(FenceMatch *m, const FenceNode *n) {
 
 static void match_file(const Fence *f, const FileId *id, FenceMatch *m) {
     size_t low = 0, high = f->by_file.n;
-    while (low < high) {                               /* lower bound */
+    while (low < high) {                               /* binary search: first node that is not less */
         size_t middle = low + (high - low) / 2;
         if (compare_ids(f->by_file.at[middle]->id, *id) < 0)
             low = middle + 1;

@@ -121,10 +121,10 @@ static void add_core_limit(Build *b) {
  * blocked in the sandbox anyway. */
 static void add_dumpable(Build *b) { RULE_IF(b, SCMP_ACT_ERRNO(0), prctl, is(0, PR_SET_DUMPABLE)); }
 
-/* Memory that the supervisor could not find. A page in the queue of a pipe or a socket keeps the whole huge page or large folio
- * that it is part of, after the process has unmapped it or the file was truncated. EINVAL is what programs get for files that
- * cannot be spliced: they copy instead. A descriptor table of a single thread is listed nowhere, and huge pages come out of a
- * supply that another program has reserved. */
+/* Refuses calls that allocate memory which the supervisor cannot find. A page in the queue of a pipe or a socket pins the whole
+ * huge page or large folio that it is part of, even after the process has unmapped it or the file was truncated. EINVAL is what programs get for files that
+ * cannot be spliced: they copy instead. The descriptor table of a single thread is not visible in /proc, and huge pages come
+ * from a pool that another program has reserved. */
 static void add_memory(Build *b) {
     RULE(b, invalid, vmsplice);
     RULE(b, invalid, splice);
@@ -213,7 +213,7 @@ static void add_signals(Build *b) {
     RULE_IF(b, refuse, ioctl, is(1, 0x8902));            /* SIOCSPGRP */
 }
 
-/* Any process of the same user can change limits, priorities and processors, including the supervisor's: a CPU limit of
+/* Any process of the same user can change limits, priorities and CPU affinity of others, including the supervisor's: a CPU limit of
  * zero is a kill. A program may change its own (number 0); the supervisor decides about other numbers. */
 static void add_others(Build *b, bool ask) {
     uint32_t action = ask ? SCMP_ACT_NOTIFY : refuse;

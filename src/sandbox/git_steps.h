@@ -1,6 +1,6 @@
 /* Files that git keeps while an operation of several steps (rebase, cherry-pick, am) waits to be continued. A call may begin, continue and
- * end such an operation, so these files may change and go. But `git rebase --continue` runs what some of their lines say, so a call may
- * not leave behind such a line that was not there before. They are compared after a call and never mounted read-only. */
+ * end such an operation, so these files may change and be removed. But `git rebase --continue` runs commands from some of their lines, so a
+ * call may not add such a line. They are compared after a call and never mounted read-only. */
 #pragma once
 #include "base/str.h"
 

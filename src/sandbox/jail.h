@@ -55,7 +55,7 @@ bool jail_pick_look(const Jail *view, Str path, Arena *arena, JailPick *out, Err
 enum { JAIL_PICKS_MAX = 1000 };
 bool jail_pick_add(Jail *view, const JailPick *pick, Error *err);
 
-/* Where a path leads: the index of its root (0: the workspace, then read roots, then write roots) and the path below
+/* The file that a path refers to: the index of its root (0: the workspace, then read roots, then write roots) and the path below
  * that root ("." for the root) with all links resolved, for rules about names. The last parts may be missing if
  * `may_be_missing`. `picked`: outside the roots, see jail_pick_add(); `path` is then absolute. In `arena`. */
 typedef struct JailPlace { uint32_t root; Str path; Str absolute; bool exists, picked; } JailPlace;
@@ -69,7 +69,7 @@ bool jail_read_piece(int fd, Str path, size_t room, Buf *out, bool *end, Error *
 int jail_open_dir(const Jail *j, Str path, Error *err);                    /* for walking; -1 on failure */
 
 bool jail_stat(const Jail *j, Str path, JailStat *out, Error *err);        /* follows links that stay inside */
-bool jail_exists(const Jail *j, Str path, bool *out, Error *err);          /* outside is an error, missing is not */
+bool jail_exists(const Jail *j, Str path, bool *out, Error *err);          /* an error if the path is outside the roots, but not if it is missing */
 bool jail_read(const Jail *j, Str path, size_t limit, Buf *out, JailStat *st, Error *err);
 bool jail_list(const Jail *j, Str path, Arena *arena, JailEntry **out, size_t *n, Error *err);   /* sorted by name; does not follow links */
 

@@ -31,7 +31,7 @@ typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scr
 typedef struct Launcher {
     int socket, signals;
     VEC(Call) calls;
-    VEC(int) held;                      /* marks of harness: their locks last as long as this process */
+    VEC(int) held;                      /* files of marks (mark.h), kept open so that their locks last as long as this process */
     bool told_to_kill;                  /* harness waits until no call is left */
     char base[SCRATCH_PATH_MAX];
     int base_fd;                        /* -1: not created yet */
@@ -196,7 +196,7 @@ static void sweep_orphans(Launcher *l) {
 
 static void close_call(Launcher *l, Call *c) {
     bool gone = c->status == 0 && (unlinkat(l->base_fd, c->scratch, AT_REMOVEDIR) == 0 || errno == ENOENT);
-    if (!gone) {                                         /* it did not finish */
+    if (!gone) {                                         /* its supervisor did not finish */
         sweep_orphans(l);
         int fd = openat(l->base_fd, c->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) {

@@ -265,7 +265,7 @@ static void read_settings(Memory *m) {
     m->mappings_most = memory_machine_number("/proc/sys/vm/max_map_count");
     if (m->mappings_most < MAPPINGS_LEAST) m->mappings_most = MAPPINGS_LEAST;
     m->watches_most = memory_machine_number("/proc/sys/fs/epoll/max_user_watches") / 2;
-    if (!m->watches_most) m->watches_most = UINT64_MAX - 1;              /* not told: the memory counts alone */
+    if (!m->watches_most) m->watches_most = UINT64_MAX - 1;              /* the limit of entries is unknown: only memory is limited */
 }
 
 bool memory_exceeded(Memory *m) {

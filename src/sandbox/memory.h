@@ -21,7 +21,7 @@ typedef struct Memory {
     uint64_t scratch_least;             /* smallest use of the scratch folder's file system since the call began */
     uint64_t socket_most;               /* capacity of a socket's queue; 0: not known yet */
     uint64_t watches_most;              /* limit of epoll entries for the call: half of the user's */
-    uint64_t mappings_most;             /* that a process can have */
+    uint64_t mappings_most;             /* number of mappings that a process can have */
     int64_t check_at;                   /* monotonic */
 } Memory;
 

@@ -1,5 +1,5 @@
-/* Walks a path one name at a time, as the kernel does, and shows the caller every folder and link that it passes. Links are read and
- * followed here, so that nothing is followed that the caller has not seen. */
+/* Walks a path one name at a time, as the kernel does, and calls `each` for every folder and link on the way. Reads and follows
+ * links itself, so that no link is followed before the caller has seen it. */
 #pragma once
 #include <limits.h>
 #include "base/error.h"

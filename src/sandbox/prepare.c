@@ -90,8 +90,8 @@ static void limit(ChildPlan *p, int what, uint64_t soft, uint64_t hard) {
 }
 
 /* The kernel counts all tasks of the user, including threads, and does not limit root. So this only slows a fork bomb
- * until the supervisor has counted: allows what runs anyway (at most all of the machine's) plus this call with its
- * threads. */
+ * until the supervisor has counted: allows the tasks that are running now (at most the machine's limit) plus this
+ * call with its threads. */
 static void limit_tasks(const RequestHead *h, ChildPlan *p) {
     struct sysinfo now;
     if (sysinfo(&now) < 0) return;

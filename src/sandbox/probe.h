@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include "base/str.h"
 
-enum { PROBE_LANDLOCK_MIN = 2 };        /* the system call filter refuses what 2 lacks compared with 3 (truncate) */
+enum { PROBE_LANDLOCK_MIN = 2 };        /* minimum; the filter refuses truncation, which ABI 2 cannot restrict and ABI 3 can */
 
 typedef struct Probe {
     int landlock_abi;                   /* 0: none */

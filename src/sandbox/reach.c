@@ -120,7 +120,7 @@ bool reach_holds(const char *const *roots, const char *path, const char **which)
 
 /* ---- the check -------------------------------------------------------------------------------------------------- */
 
-/* A path that must be unreachable, and one that is opened. */
+/* A path that must be unreachable, and a path that the rules make accessible. */
 typedef struct Pair { const char *kept, *what, *root; bool file; Error *err; } Pair;
 
 static bool say_inside(const Pair *p) {

@@ -73,7 +73,7 @@ bool sandbox_root(const char *workspace, const char *path, char real[PATH_MAX], 
  * ERR_SANDBOX if a link on the path is in one of these places and leads out of it: a call may have created it. */
 bool sandbox_root_steady(const char *const *places, const char *path, Error *err);
 
-/* Checks that no folder which `rules` open contains, or lies in, `rules->hidden` or `rules->state`, also under the other names that mounts
+/* Checks that no folder that `rules` make accessible contains, or is inside, `rules->hidden` or `rules->state`, also under the other names that mounts
  * give them. Otherwise fails and names both paths: ERR_CONFIG, or ERR_SANDBOX if real_home needs private mounts that are not available. */
 bool sandbox_reach(const SandboxRules *rules, Error *err);
 

@@ -58,7 +58,7 @@ static bool add_path(Points *points, Arena *arena, const char *const *write, con
     struct stat st;
     if (!realpath(path, real)) {
         bool absent = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENAMETOOLONG;
-        if (absent && lstat(path, &st) == 0) add_link(points, arena, write, path);       /* its target does not exist yet */
+        if (absent && lstat(path, &st) == 0) add_link(points, arena, write, path);       /* the link's target does not exist yet */
         return absent || error_set(err, ERR_SANDBOX, "protect %s: %m", path);
     }
     const char *root = root_of(write, real);

@@ -2,15 +2,15 @@
  *
  * The tree starts at "/", whose descriptor is kept open; every step down is one name, never through a link. Its upper
  * nodes lead to protected paths: only their type matters. From a protected path on a node is `whole`: it and everything
- * below it must not change. A path through links has the links as nodes and, from their targets on, what is there.
+ * below it must not change. A path through links has nodes for the links and for their targets.
  *
- * A name "*" on the way stands for every entry that the folder has no other node for: what is protected below it must not
- * appear there. A file "commondir" may, with the content "../..": git worktree add makes it. Where "*" is itself the end of a
- * protected path, no new entry may appear at all; those that the folder had are nodes of which nothing is compared. NEARLY_NAMES at the
- * end does the same for names that are nearly those of a project's files (base/nearly.h). A path PATH/? protects nothing: it says that a "*"
- * beside PATH does not stand for PATH.
+ * A name "*" inside a path matches every entry of the folder that has no other node: the protected names below it must not
+ * appear there. The exception is a file "commondir" with the content "../..", which git worktree add creates. A "*" at the end of a
+ * path means that no new entry may appear in the folder; its existing entries are nodes whose content is not compared. NEARLY_NAMES at the
+ * end does the same for names that resemble those of a project's files (base/nearly.h). A path PATH/? protects nothing: it excludes PATH from a "*"
+ * in the same folder.
  *
- * Files of git that may change by rule (git_steps.h) are never needed: they may go. */
+ * Files of git that may change (git_steps.h) may also be removed. */
 #pragma once
 #include <sys/stat.h>
 #include "base/error.h"
@@ -29,7 +29,7 @@ struct SnapshotNode {
     VEC(SnapshotNode *) child;          /* sorted by name */
     char kind;                          /* 'f' 'd' 'l' 'o', or '-': did not exist */
     bool whole;
-    bool needed;                        /* something at or below it existed: recreate it if it is gone */
+    bool needed;                        /* something at or below it existed: recreate it if it is missing */
     bool known;                         /* the content was read; else only times and size can be compared */
     bool recent;                        /* a folder: changed so shortly before that its times are inconclusive */
     struct statx st;

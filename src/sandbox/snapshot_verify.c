@@ -23,8 +23,8 @@ static bool noted(int dir, SnapshotNode *n) {
     return n->recent = true;
 }
 
-/* Can this process give a file to the group? An ordinary user cannot give one to a group that it is not in: `chown -R USER` leaves such
- * files. Their content is restored without the group, which no call could have kept either. */
+/* True if this process can set the file's group. An ordinary user can only set groups that it is a member of; `chown -R USER` leaves
+ * files of others. Their content is restored without the group, which a call could not have preserved either. */
 static bool can_give_group(gid_t group) {
     enum { GROUPS_MAX = 1024 };
     gid_t groups[GROUPS_MAX];
@@ -371,8 +371,8 @@ static bool is_allowed_step(SnapshotCheck *c, const SnapshotNode *n, int dir, ch
         && git_steps_allow(n->parent->name, n->name, n->kind == 'f' ? buf_str(&n->content) : STR(""), buf_str(&c->content));
 }
 
-/* Compares one node. Every protected path passes through here, so a check whether every live child has a read-only mount of the path would
- * belong here: a difference would then be the user's, and the node could be recorded again without reporting or restoring. */
+/* Compares one node. Every protected path passes through here, so this is the place for a future check: if every running program has the
+ * path mounted read-only, the user made the change, and it need not be reverted. */
 static void check(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir) {
     struct statx now;
     if (snapshot_is_star(n))

@@ -22,7 +22,7 @@ static const SnapshotNode *child_of(const SnapshotNode *n, Str name) {
     return NULL;
 }
 
-/* The link's target in place of the part of the path that named it. */
+/* Replaces the part of the path that named the link by the link's target. */
 static Str follow(Arena *arena, Str above, const SnapshotNode *link, Str rest) {
     Str to = buf_str(&link->content);
     if (str_starts(to, STR("/"))) return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(to), STR_ARG(rest))));

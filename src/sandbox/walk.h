@@ -42,7 +42,7 @@ typedef struct WalkStep {
     FenceNode *node;                    /* while building a fence */
 } WalkStep;
 
-/* Where a path leads: its folder, its name there, and the file. A folder without a separate name ("/", or "." at the
+/* The target of a path: its folder, its name there, and the file. A folder without a separate name ("/", or "." at the
  * start) has the name "" and is `dir` itself. */
 typedef struct Walk {
     const Jail *jail;

@@ -51,7 +51,7 @@ typedef struct PropertyRule {
 } PropertyRule;
 
 typedef struct { const SchemaPattern *pattern; const Node *node; } PatternRule;
-typedef struct { Str name; Str *needs; uint32_t n; const Node *node; bool old; } DependentRule; /* needs or node; old: `dependencies` */
+typedef struct { Str name; Str *needs; uint32_t n; const Node *node; bool old; } DependentRule; /* either `needs` or `node`; old: from `dependencies` */
 
 typedef struct ObjectRules {
     size_t min_properties, max_properties;

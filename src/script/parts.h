@@ -8,7 +8,7 @@
  *   {"type": "file", "mime", "name", "bytes", "sha256", "data"}   user, tool; a PDF
  *
  * `content`, `tool_calls` and `tool_call_id` of a message say the same in the shape that most code needs. A message keeps a list
- * `parts` only when those do not say it all (reasoning, media, text between calls). Hooks and scripts see parts on every message;
+ * `parts` only when those are not complete (reasoning, media, text between calls). Hooks and scripts see parts on every message;
  * they do not see `data`, which a part that has it already keeps by its hash. */
 #pragma once
 #include "value/dict.h"

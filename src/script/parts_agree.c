@@ -113,7 +113,7 @@ static bool equal(Value a, Value b) {
     return value_equal(a, b, &same, NULL) && same;
 }
 
-/* By comparison with the messages as they were, wherever a hook has put this one. */
+/* Finds the original of a message by comparison, since a hook may have moved it. */
 static Changed what_changed(const List *before, Value message) {
     Value parts = value_member(message, "parts");
     bool rest = value_is_gone(value_member(message, "content")) && value_is_gone(value_member(message, "tool_calls"));

@@ -20,7 +20,7 @@ bool shell_word_is(const ShellWord *w, const char *literal) { return w->exact &&
 
 /* ---- adding commands ---- */
 
-/* The program's name: known if its part after the last / is, whatever the folder. */
+/* The program's name is the part after the last /. It may be known even if the folder is not. */
 static Str program_name(const ShellWord *w) {
     if (w->splits || w->text.n == 0) return STR("");
     const char *slash = memrchr(w->text.at, '/', w->text.n);

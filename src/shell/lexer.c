@@ -416,7 +416,7 @@ static bool ends_word(const SyntaxReader *x) {
     return c && strchr(" \t\n;&|()<>", c);
 }
 
-/* NAME=, NAME+=, NAME[...]= without quotes? */
+/* True for NAME=, NAME+= or NAME[...]= without quotes. */
 static bool ends_assignment(const Build *b) {
     size_t n = b->text.n, i = 0;
     if (n < 2 || b->text.at[n - 1] != '=') return false;

@@ -26,8 +26,7 @@ typedef struct Lister {
 void lister_problem(Lister *l, const char *why);                /* only the first one is kept */
 bool lister_spend(Lister *l, size_t work);                      /* false: too complex, which is recorded as the
                                                                  * problem */
-/* Adds a command and returns its index. `certain`: these are the words, whatever the expansion of the ones before
- * them. */
+/* Adds a command and returns its index. `certain`: these are its words, however the words before them expand. */
 size_t lister_add(Lister *l, const ShellWord *words, size_t n, bool certain, const ListerPlace *p);
 /* Shell text that the command at `index` runs. */
 void lister_text(Lister *l, size_t index, const ShellWord *text, const ListerPlace *p);

@@ -82,7 +82,7 @@ static void run_shell(Lister *l, size_t index, const Wrapper *row, const ListerP
         }
         code |= str_find_char(s, 'c') > 0 && s.at[0] == '-';
         input |= str_find_char(s, 's') > 0 && s.at[0] == '-';
-        if (s.at[s.n - 1] == 'o' || s.at[s.n - 1] == 'O') i++;  /* -o errexit, -eo pipefail */
+        if (s.at[s.n - 1] == 'o' || s.at[s.n - 1] == 'O') i++;  /* options with a value: -o errexit, -eo pipefail */
     }
     command_at(l, index)->operand = (uint32_t)(i < c.words_n ? i : c.words_n);
     if (code && i < c.words_n) lister_text(l, index, &c.words[i], p);

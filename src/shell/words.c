@@ -24,7 +24,7 @@ static size_t skip_letter(const Piece *p, size_t i) {
     return i < p->n && p->marks[i] == SYNTAX_PLAIN && ((p->text[i] >= 'a' && p->text[i] <= 'z') || (p->text[i] >= 'A' && p->text[i] <= 'Z')) ? i + 1 : i;
 }
 
-/* {1..9}, {a..z}, {1..9..2} from `open` to `close`? */
+/* True if the text from `open` to `close` is a sequence: {1..9}, {a..z}, {1..9..2}. */
 static bool is_sequence(const Piece *p, size_t open, size_t close) {
     if (close - open > SEQUENCE_MAX) return false;
     bool letters = skip_letter(p, open + 1) > open + 1;

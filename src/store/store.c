@@ -40,7 +40,7 @@ const char *const *store_private_folders(Arena *arena) {
     return out;
 }
 
-/* The name is for people who look into the folder: without characters that a terminal would obey. */
+/* The name helps users who list the folder; control characters are left out. */
 static void add_name(Buf *out, Str name) {
     for (size_t length; name.n; name = str_sub(name, length, name.n)) {
         uint32_t c = utf8_decode(name, &length);

@@ -44,7 +44,7 @@ bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void
 bool store_run_get(Store *s, Str id, bool (*each)(void *ctx, const StoreRun *run), void *ctx, bool *found, Error *err);
 bool store_run_status(Store *s, Str id, Buf *status, Error *err);             /* overwrites *status; ERR_VALIDATION: no such run */
 /* Makes run `id` from another one: the events up to the end of a turn (0: of the last one that ended), with their artifacts under new keys, media,
- * finished tasks, and an event run.forked. Questions, answers and the session stay behind. The new run is to be resumed. ERR_VALIDATION: no such run
+ * finished tasks, and an event run.forked. Questions, answers and the session stay behind. The caller resumes the new run. ERR_VALIDATION: no such run
  * or turn. */
 typedef struct StoreFork { Str from, id, agent; int64_t turn; } StoreFork;
 typedef struct StoreForked { int64_t turn; uint64_t last; } StoreForked;      /* last: the number of the last event that was copied */
@@ -61,17 +61,17 @@ bool store_flush(Store *s, Error *err);
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err);
 bool store_event_last(Store *s, Str run, uint64_t *seq, Error *err);          /* 0: the run has no events */
 
-/* Whether the events of a run are those that were written: every event holds a hash that covers it and the one before (store_chain.h), and the run
- * holds the hash of its last event. `each` gets the places where that does not fit. `hash` is that of the run. Runs of an earlier format have events
- * without hashes at the beginning, `unchained` of them; !chained: they have no others. */
+/* Checks that the events of a run are unchanged: the hash of each event covers the event and the previous hash (store_chain.h), and the run stores
+ * the hash of its last event. `each` is called for each mismatch. `hash` is the run's. In a run of an earlier format the first `unchained` events have
+ * no hashes; !chained: none has one. */
 typedef enum { STORE_BREAK_CHANGED, STORE_BREAK_REMOVED, STORE_BREAK_INSERTED, STORE_BREAK_HEAD } StoreBreakKind;
 typedef struct StoreBreak { StoreBreakKind kind; uint64_t from, to; } StoreBreak;        /* numbers of events; HEAD: the hash of the run was changed */
 typedef struct StoreChecked { uint64_t events, unchained, breaks; bool chained; uint8_t hash[32]; } StoreChecked;
 bool store_run_verify(Store *s, Str run, StoreChecked *out, bool (*each)(void *ctx, const StoreBreak *b), void *ctx, Error *err);
 bool store_event_strays(Store *s, uint64_t *n, Error *err);                   /* events whose run is not in the store */
 
-/* Removes a run with its events, artifacts, tasks, media, questions and commands, all or nothing. Its last number and hash stay. ERR_POLICY: it is
- * running. Sessions and kept approvals stay, because other runs use them. */
+/* Removes a run with its events, artifacts, tasks, media, questions and commands, all or nothing. Keeps the number and hash of its last event.
+ * ERR_POLICY: it is running. Keeps sessions and permanent approvals, because other runs use them. */
 bool store_run_prune(Store *s, Str run, Error *err);
 typedef struct StorePruned { Str run; int64_t ended_ns; uint64_t last; Str hash; } StorePruned;   /* hash: 32 bytes, or "" */
 bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), void *ctx, Error *err);
@@ -97,9 +97,9 @@ typedef struct StoreApproval {
  * that arrived while no process waited is found by store_approval_get. */
 bool store_approval_ask(Store *s, const StoreApproval *q, Buf *id, Error *err);
 bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* no such row: `each` is not called */
-bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: it was open, and now has this answer */
-bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: it was answered, and no later call can use the answer */
-bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* if it is open */
+bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: the question was open, and this answer was stored */
+bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: answered, and marked as used: no other call can use it */
+bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* only if the question is open */
 bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* the open ones, oldest first */
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such question, or more than one. */
 bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
@@ -108,7 +108,7 @@ bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 typedef struct StoreCommand { int64_t n; Str kind, body, by; } StoreCommand;
 bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err);
 bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx, const StoreCommand *c), void *ctx, Error *err);
-/* Changes when another connection has written to the file: a cheap question before the expensive ones. */
+/* A number that changes when another connection has written to the file: a cheap check before reading the tables. */
 bool store_version(Store *s, int64_t *out, Error *err);
 
 /* Hook counters, added up over runs. */
@@ -120,5 +120,5 @@ bool store_hook_each(Store *s, bool (*each)(void *ctx, const StoreHook *h), void
  * "session:ID", "mcp" … */
 bool store_note_put(Store *s, Str scope, Str key, Str text, Error *err);
 bool store_note_get(Store *s, Str scope, Str key, Buf *out, bool *found, Error *err);
-bool store_note_delete(Store *s, Str scope, Str key, Error *err);               /* also when there is none */
+bool store_note_delete(Store *s, Str scope, Str key, Error *err);               /* succeeds also when there is none */
 bool store_note_each(Store *s, Str scope, bool (*each)(void *ctx, Str key, Str text), void *ctx, Error *err);

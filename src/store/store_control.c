@@ -50,7 +50,7 @@ bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApp
     return store_unlock(s, store_end(&q, ok));
 }
 
-/* An update of at most one row; *changed: it was one. */
+/* An update of at most one row; *changed: a row was updated. */
 static bool change(Store *s, StoreQuery *q, bool bound, bool *changed) {
     bool ok = bound && store_row(q, &(bool){ 0 });
     if (changed) *changed = ok && s->api->changes(s->db) > 0;

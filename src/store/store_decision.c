@@ -165,7 +165,7 @@ static bool check_head(Store *s, Checking *c, Error *err) {
     return true;
 }
 
-/* One read transaction, so that a decision written meanwhile is not taken for a difference. */
+/* One read transaction, so that a decision that is written meanwhile does not appear as a mismatch. */
 bool store_decision_verify(Store *s, StoreDecisionCheck *out, StoreDecisionEach *each, void *ctx, Error *err) {
     char sql[sizeof columns + 64];
     bool table = false, some = true;

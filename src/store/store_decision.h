@@ -19,7 +19,7 @@ bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const 
 
 typedef enum { STORE_DECISION_CHANGED, STORE_DECISION_REMOVED, STORE_DECISION_HEAD } StoreDecisionFault;
 typedef struct StoreDecisionCheck { int64_t decisions, faults; uint8_t hash[32]; } StoreDecisionCheck;      /* hash: of the last one */
-/* Checks the chain. `each` gets the numbers of rows that do not fit: changed or inserted; removed, up to `to`; HEAD: rows were removed at the
- * end, or the record of the last one was changed. */
+/* Checks the chain. `each` gets the numbers of mismatched rows: a row changed or inserted; rows removed, up to `to`; HEAD: rows removed at
+ * the end, or the record of the last row changed. */
 typedef void StoreDecisionEach(void *ctx, StoreDecisionFault fault, int64_t from, int64_t to);
 bool store_decision_verify(Store *s, StoreDecisionCheck *out, StoreDecisionEach *each, void *ctx, Error *err);

@@ -16,11 +16,11 @@
 #ifdef HARNESS_HOSTILE
 enum { QUEUE_MAX = 4 << 10 };
 #else
-enum { QUEUE_MAX = 2 << 20 };            /* an emitter flushes first when there is more */
+enum { QUEUE_MAX = 2 << 20 };            /* an emitter flushes first if more bytes than this are queued */
 #endif
 enum { TICK_NS = 5000000, AGAIN_NS = 200000000, TEXTS = 5, EVENT_MAX = 900 << 20 };      /* SQLite's limit for a row is 10^9 bytes */
 
-/* The strings follow. `skip`: it can never be written. */
+/* The strings follow the struct. `skip`: the event can never be written. */
 typedef struct Record { uint64_t size, seq; int64_t time_ns; int depth; bool skip; uint32_t n[TEXTS]; } Record;
 
 /* ---- writing ---- */
@@ -114,7 +114,7 @@ bool store_events_queued(Store *s) {
 
 void store_events_done(Store *s, bool ok, const Error *why) {
     StoreQueue *q = &s->queue;
-    if (ok && q->writing.cap > 2 * (size_t)QUEUE_MAX) buf_clear(&q->writing);            /* after an oversized event */
+    if (ok && q->writing.cap > 2 * (size_t)QUEUE_MAX) buf_clear(&q->writing);            /* shrink the buffer after an oversized event */
     else if (ok) buf_reset(&q->writing);
     pthread_mutex_lock(&q->lock);
     if (ok) q->failed = (Error){ 0 };

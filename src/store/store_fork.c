@@ -7,7 +7,7 @@
 
 typedef struct Forking { Store *s; const StoreFork *f; Error *err; Arena arena; Table keys; int64_t from, to; StoreForked *out; } Forking;
 
-/* The end of the turn. */
+/* Finds the event that ended the turn. */
 static bool find_end(Forking *k) {
     StoreQuery q = store_walk(k->s, "SELECT max(id) & 0xffffffff, json_extract(data, '$.turn') FROM events WHERE id BETWEEN ?1 AND ?2 AND type = 'turn.ended' "
                                     "AND depth = 0 AND json_valid(data) AND (?3 = 0 OR json_extract(data, '$.turn') = ?3)", "fork run", k->err);
@@ -105,7 +105,7 @@ static bool copy_notes(Forking *k, const char *kind) {
     return store_end(&q, store_bind(&q, "sss", k->f->id, k->f->from, str_from(kind)) && store_row(&q, &(bool){ 0 }));
 }
 
-/* Those that were said, so that the numbers of later ones continue. */
+/* Copies the commands that the copied events have handled, so that later ones continue their numbers. */
 static bool copy_commands(Forking *k) {
     StoreQuery q = store_walk(k->s, "INSERT INTO commands (run, n, kind, body, by) SELECT ?1, n, kind, body, by FROM commands WHERE run = ?2 AND n <= ("
                                     "SELECT ifnull(max(json_extract(data, '$.command')), 0) FROM events WHERE id BETWEEN ?3 AND ?4 AND type = 'turn.message' "

@@ -60,8 +60,8 @@ typedef struct StoreQueue {
     pthread_cond_t changed;
     Buf filling, writing;
     Error failed;                        /* result of the last flush */
-    bool tried, started;                 /* the thread: starting was attempted; it runs */
-    bool idle, ticking;                  /* the thread waits for the first event; for more events */
+    bool tried, started;                 /* the flush thread: a start was attempted; it is running */
+    bool idle, ticking;                  /* the thread waits here for the first event; for more events */
     bool over;                           /* stops the thread */
     pthread_t thread;
 } StoreQueue;

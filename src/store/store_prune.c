@@ -59,7 +59,7 @@ bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), 
     return store_unlock(s, store_end(&q, ok));
 }
 
-/* Pages that pruning freed are used again; this gives them back to the file system. */
+/* SQLite reuses the pages that pruning freed; this returns them to the file system. */
 bool store_shrink(Store *s, Error *err) {
     store_lock(s);
     return store_unlock(s, store_exec(s, "VACUUM", "shrink", err));

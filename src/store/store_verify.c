@@ -1,4 +1,4 @@
-/* The chain of hashes of a run's events, and whether the stored events still fit it. */
+/* The chain of hashes of a run's events, and the check of stored events against it. */
 #include "store/store_private.h"
 
 void store_event_first(Str run, uint8_t out[SHA256_BYTES]) {
@@ -88,7 +88,7 @@ static bool verify(Store *s, Str run, Check *c, Error *err) {
     return store_end(&q, ok);
 }
 
-/* In one transaction: the run may be at work. */
+/* In one transaction, because the run may be writing events. */
 bool store_run_verify(Store *s, Str run, StoreChecked *out, bool (*each)(void *ctx, const StoreBreak *b), void *ctx, Error *err) {
     Check c = { .out = out, .each = each, .ctx = ctx };
     *out = (StoreChecked){ 0 };

@@ -336,7 +336,7 @@ static void cut_quotes(AstBody *b) {
 
 static void start_flags(AstBody *b) {
     for (size_t i = 0; i < b->n; i++) {
-        b->node[i].dash_ok = true;                         /* until a state clears it */
+        b->node[i].dash_ok = true;                         /* true until a state clears it */
         if (b->node[i].main) start_flags(b->node[i].main);
         if (b->node[i].other) start_flags(b->node[i].other);
     }

@@ -17,7 +17,7 @@ static void add_body(const AstBody *b, Buf *out) {
 
 static bool has_mark(const ShellWord *w) { return str_find(w->text, STR(MARK)) >= 0; }
 
-/* NAME=…{{x}}…, before a command or as an argument of export, env and their kind. */
+/* NAME=…{{x}}…, before a command or as an argument of export, env and similar programs. */
 static bool assigns(const ShellCommand *c) {
     for (uint32_t i = 0; i < c->assigns_n; i++)
         if (has_mark(&c->assigns[i].value)) return true;
@@ -62,7 +62,7 @@ static bool runs_written_file(const ShellCommands *all) {
     return false;
 }
 
-/* Programs that run what the folder says in which they start. */
+/* Programs that run code from the folder in which they start (make, npm). */
 static bool runs_folder(const ShellCommand *c) {
     static const char *const names[] = { "make", "gmake", "ninja", "npm", "yarn", "pnpm", "npx", "bun", "cargo", "just", "task", "rake",
         "mvn", "gradle", "bundle", "tox", "nox",

@@ -1,7 +1,7 @@
-/* A command template as shell text, for readers that ask what it runs. */
+/* Writes a command template as shell text, for callers that check which programs it runs. */
 #include "template/ast.h"
 
-typedef struct ShellText { Buf *out; unsigned way; bool more; } ShellText;      /* more: a later way writes something else */
+typedef struct ShellText { Buf *out; unsigned way; bool more; } ShellText;      /* more: an alternative with a higher number exists */
 
 static void write_body(ShellText *s, const AstBody *b);
 

@@ -67,7 +67,7 @@ typedef void TemplatePathReport(void *ctx, Str path, uint32_t line, uint32_t col
 void template_unknown_paths(const Template *t, const char *const *known, TemplatePathReport *each, void *ctx);
 
 /* The command as shell text in which each value is a variable, quoted as the value would be. `way` chooses between alternatives: 0 the
- * text of {{#if}}, 1 that of its {{else}}, n that of the n-th one of a chain. False: there is no such way; every alternative has been written before. */
+ * text of {{#if}}, 1 that of its {{else}}, n that of the n-th one of a chain. False: there is no alternative with this number. */
 bool template_shell_text(const Template *t, unsigned way, Buf *out);
 
 Str template_text(const Template *t);       /* the source text */

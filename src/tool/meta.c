@@ -91,8 +91,8 @@ static bool ask_hooks(Pipe *p, DefinitionKind kind, Value definition, Error *err
     return error_set(err, ERR_POLICY, STR_FMT " %s", STR_ARG(event), hook_outcome_say(&out, "blocked", said));
 }
 
-/* Writes the event from which another process of the run restores the definition. It comes last, and says so if the
- * definition is incomplete. */
+/* Writes the event from which another process of the run restores the definition. It is the last step; an
+ * incomplete definition is marked in it. */
 static bool emit_made(Pipe *p, DefinitionKind kind, Value definition, Error *err) {
     if (!pipe_listened(p)) return true;
     Buf data = { 0 };

@@ -232,7 +232,7 @@ bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error 
         ok = event_emit(p->f.run->events, pipe_place(p), EVENT_TOOL_PROGRESS, buf_str(&data), err);
         buf_clear(&data);
     }
-    /* Shows no progress over an open question: the user must see what was asked. */
+    /* Shows no progress while a question is open, so that the question stays visible. */
     if (ok && person->progress && (person->apart || pthread_mutex_trylock(&p->f.runtime->asking) == 0)) {
         person->progress(person->ctx, p->f.call_id, done, total, buf_str(&text));
         if (!person->apart) pthread_mutex_unlock(&p->f.runtime->asking);

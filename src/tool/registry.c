@@ -54,8 +54,8 @@ static bool name_is_free(Registry *r, const ToolEntry *e, Str name, Error *err) 
 static void add_name(Registry *r, ToolEntry *e, Str name) {
     Name *n = mem_alloc(sizeof *n), *first = table_get(&r->names, name);
     *n = (Name){ e, first ? first->same : NULL };
-    if (first) first->same = n;                            /* after the first: the existing one keeps its place */
-    else table_put(&r->names, arena_str(&r->keys, name), n);       /* a key outlives the tool that added it */
+    if (first) first->same = n;                            /* after the first: the existing entry keeps its position */
+    else table_put(&r->names, arena_str(&r->keys, name), n);       /* the key must outlive the tool that added it */
 }
 
 static bool make_redactor(ToolEntry *e, Error *err) {

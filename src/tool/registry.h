@@ -40,7 +40,7 @@ struct ToolEntry {
     Str scope;                           /* a run's id for one registered at run time, an agent's name for a private
                                           * one; empty: visible to all */
     ToolService service;
-    bool user_only;                      /* the project does not enable it: only for Call.by_user */
+    bool user_only;                      /* not enabled by the project: available only with Call.by_user */
     ToolDelegates delegates;
     bool fills;                          /* its parameters have defaults; set by the registry */
     bool held;                           /* an MCP tool whose definition changed: refused until approved */

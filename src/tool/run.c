@@ -145,7 +145,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     make_hosts(r);
     if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
         !emit_started(r, err) || !run_settle(r, false, err)) return run_free(r), false;
-    r->config.after = NULL;              /* not kept: it may end at any time */
+    r->config.after = NULL;              /* do not store the pointer: the run may end at any time */
     *out = r;
     return true;
 }
@@ -301,7 +301,7 @@ void run_add_calls(Run *r, int64_t calls) { atomic_fetch_add(&r->tool_calls, cal
 
 /* ---- artifacts ---- */
 
-/* Without a store, artifacts are kept in memory; `bytes` is the size to be added. */
+/* Without a store, artifacts are kept in memory; `bytes` is the size of the new one. */
 static Store *artifact_store(Run *r, size_t bytes, Error *err) {
     if (r->store) return r->store;
     pthread_mutex_lock(&r->lock);

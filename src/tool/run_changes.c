@@ -1,4 +1,4 @@
-/* What write and edit did to files, and putting it back: /undo in a conversation. */
+/* Records what write and edit changed in files, and restores the old content for /undo. */
 #include <stdio.h>
 #include "base/digest.h"
 #include "base/sha256.h"
@@ -144,8 +144,8 @@ static Str shown_name(const Run *r, Str file) {
     return below ? str_sub(file, workspace.n + 1, file.n) : file;
 }
 
-/* True if nothing but the calls changed the file up to this change: it found what the one before it left. One that was interrupted may have left the
- * file as it was. */
+/* True if only calls changed the file up to this change: its old content is the new content of the previous change. An interrupted change may have
+ * left the file unmodified. */
 static bool follows(const RunRevert *f, const RunChange *c) {
     if (c->created || f->created) return c->created ? f->created : same_hash(f->new_hash, c->old_hash);
     return same_hash(f->new_hash, c->old_hash) || same_hash(f->old_hash, c->old_hash);

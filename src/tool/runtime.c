@@ -54,7 +54,7 @@ const char *const *runtime_protected(Runtime *rt, bool self_edit) {
     return paths;
 }
 
-/* Every place that the settings open, as written there. */
+/* Every folder that the settings make accessible, as written there. */
 static bool are_steady(Runtime *rt, Error *err) {
     const StrList *lists[] = { &rt->limits.sandbox.read_roots, &rt->limits.sandbox.write_roots };
     const char *const *places = confine_places(rt->project, &rt->arena);
@@ -170,7 +170,7 @@ static bool make_network(Runtime *rt, Error *err) {
     bool listed = l->has_domains || rt->config.n_allow_domains > 0;
     rt->client = rt->shared->client;
     if (rule_list_new(listed ? all : NULL, listed ? n : 0, &rt->net, err)) return true;
-    return error_wrap(err, "--allow-domain");          /* the project's own were checked when loading */
+    return error_wrap(err, "--allow-domain");          /* the project's own settings were checked when loading */
 }
 
 /* ---- tools ---- */
@@ -189,7 +189,7 @@ static bool register_project(Runtime *rt, Error *err) {
     for (size_t i = 0; i < p->n_tools; i++) {
         const ToolDef *def = &p->tools[i];
         ToolEntry e = { .def = *def, .execute = executor(def), .scope = def->agent };
-        if (def->kind == TOOL_MCP) continue;              /* registered by mcp/, with its server */
+        if (def->kind == TOOL_MCP) continue;              /* MCP tools are registered by mcp/, with their server */
         if (def->kind == TOOL_COMMAND) e.inspect = kind_command_show;
         if (!safety_of(def, &rt->arena, &e.safety, NULL)) return error_set(err, ERR_CONFIG,
             "tool \"" STR_FMT "\": safety declares less than the tool does", STR_ARG(def->name));
@@ -241,7 +241,7 @@ static void warn_of_exposed(const Runtime *rt) {
                       STR_ARG(p->servers[i].exposed), STR_ARG(p->servers[i].name));
 }
 
-/* The same for tools that get secrets; and for those whose programs read the workspace anyway. */
+/* The same for tools that get secrets, including those whose programs read files of the workspace by default. */
 static void warn_of_exposed_tools(const Runtime *rt) {
     const Project *p = rt->project;
     for (size_t i = 0; i < p->n_tools; i++) {
@@ -297,7 +297,7 @@ static void set_record(Runtime *rt) {
     rt->record = record_folder(&rt->places, reach, &rt->record_problem);
 }
 
-/* What decides about calls. */
+/* Opens the parts that decide about calls. */
 static bool prepare_policy(Runtime *rt, Error *err) {
     limits_from(rt->project, &rt->limits);
     if (!policy_new(rt->project, &rt->policy, err)) return false;
@@ -360,7 +360,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
     rt->redactor = redact_new();
     bool ok = take_shared(rt, err) && load(rt, problems, err) && runtime_check_trust(rt, err) && prepare_policy(rt, err);
     if (ok && !config->policy_only) ok = prepare(rt, err);
-    rt->config.share = NULL;             /* not kept: it may be closed first */
+    rt->config.share = NULL;             /* do not store the pointer: that runtime may be closed first */
     if (ok) *out = rt;
     else runtime_close(rt);
     return ok;

@@ -20,13 +20,13 @@ typedef struct Run Run;
 struct BridgeAsk;
 struct BridgeAnswer;
 
-/* How the user is asked. The answers: no; once; these arguments in this session; the tool in this session; these arguments always in this project. */
+/* How the user is asked. The answers: no; this call; these arguments in this session; the tool in this session; these arguments always in this project. */
 typedef enum { CONFIRM_NO, CONFIRM_ONCE, CONFIRM_THESE, CONFIRM_TOOL, CONFIRM_ALWAYS } ConfirmAnswer;
 typedef struct ConfirmQuestion {
     Str tool, why;
     Str shown;                           /* the rendered command or a diff, control and bidi characters escaped */
     Str id;                              /* id in the store, for `harness approvals`; empty: the question is only asked here */
-    bool may_tool, may_always;           /* are these answers offered? */
+    bool may_tool, may_always;           /* which of these answers are offered */
     Buf *reason;                         /* the user's text with a refusal, if any */
 } ConfirmQuestion;
 
@@ -39,7 +39,7 @@ typedef struct Person {                  /* the user; all NULL: none is present 
     void (*progress)(void *ctx, Str call_id, Value done, Value total, Str message);  /* never while a question is open, nor concurrently */
     void (*log)(void *ctx, LogLevel level, Str source, Str message);     /* log messages of scripts, redacted;
                                                                           * thread-safe; may be NULL */
-    /* A limit of the conversation is reached: continue with as much again? NULL: do not ask. Never called concurrently
+    /* Asks whether to continue past a limit of the conversation, with the same amount again. NULL: do not ask. Never called concurrently
      * in one runtime. */
     bool (*go_on)(void *ctx, const char *limit, int64_t value, Cancel *cancel);
     /* Shows a notification, a dialog or a file picker (tool/bridge/bridge.h). NULL: cannot. Never concurrently in one runtime, unless `apart`. */
@@ -74,8 +74,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     bool reading;                        /* only displays the project: needs no trust, and starts, connects to and
                                           * expands nothing */
     bool untrusted;                      /* open even without trust: then every call fails with the reason */
-    bool policy_only;                    /* opens only what decides: project, trust, limits, policy. See runtime_complete */
-    bool trusted;                        /* the caller has checked: a copy of a trusted project */
+    bool policy_only;                    /* opens only what is needed to judge calls: project, trust, limits, policy. See runtime_complete */
+    bool trusted;                        /* trusted, as the caller has checked: a copy of a trusted project */
     const char *trust;                   /* as in trust_state; NULL: use the record only */
     RuntimeAskTrust *ask_trust;          /* NULL: no user to ask */
     MarkAsk *ask_changed;                /* asks about files that changed while a call could write them; NULL: restore
@@ -134,8 +134,8 @@ void runtime_unguard(Runtime *rt);
 /* For a process that exits without waiting for its calls: kills everything they started, then verifies. False: the next
  * start must verify. No call can start or end afterwards, so the caller must exit. */
 bool runtime_abandon(Runtime *rt, int timeout_ms);
-/* True if a change of the project's files could be a call's and not the user's: some call that could write them is
- * running, or files could not be restored. */
+/* True if a change of the project's files may be the work of a call and not of the user: a call that could write
+ * them is running, or files could not be restored. */
 bool runtime_suspects(Runtime *rt);
 
 /* One definition made by a program or a script at run time (project_define). NULL on failure. It must outlive what is
@@ -146,7 +146,7 @@ Project *runtime_define(Runtime *rt, DefinitionKind kind, Str definition, Error 
 void runtime_approval_scope(Str root, Buf *out);
 
 /* For register_agent. True if registering is enabled, within its limit, and not blocked by the hooks of meta.KIND_register; counts it. After
- * registering, runtime_meta_made records it. runtime_meta_again: true, once for each, if a call that is repeated in a resumed run registers
+ * registering, runtime_meta_made records it. runtime_meta_again: true, once per name, if a repeated call of a resumed run registers
  * something that was already restored. */
 bool runtime_meta_allowed(Host *h, DefinitionKind kind, Value definition, Error *err);
 bool runtime_meta_made(Host *h, DefinitionKind kind, Value definition, Error *err);
@@ -173,8 +173,8 @@ typedef struct RunConfig {
     bool no_store;
     bool conversation;                   /* ask the user before a limit ends it: see run_go_on */
     bool person_itself;                  /* harness call: its calls may query tasks of other runs (task_detached) */
-    bool served;                         /* the run of a client of unlimited duration: no turns, and max_tool_calls
-                                          * applies only if set */
+    bool served;                         /* a served client's run, which may last for ever: it has no turns, and
+                                          * max_tool_calls applies only if set */
     bool resume;                         /* `id` is a stored run to resume; ERR_POLICY when another process holds it */
     void *user;                          /* for higher rooms */
 } RunConfig;
@@ -254,11 +254,11 @@ bool run_change_intended(Run *r, Str call, Error *err);      /* the same for a c
 size_t run_change_count(Run *r);
 void run_change_cut(Run *r, size_t n);                       /* keeps the first n */
 
-/* A file that was changed, and whether it can be put back to what it held before the first of the changes. */
+/* A changed file, and whether its content from before the first change can be restored. */
 typedef enum {
     REVERT_READY,
-    REVERT_DONE,                         /* it already holds that */
-    REVERT_CHANGED,                      /* something else has changed it, between the changes or since */
+    REVERT_DONE,                         /* the file already has the old content */
+    REVERT_CHANGED,                      /* another program has changed it, between the changes or since */
     REVERT_NOT_KEPT,                     /* the old content was not kept: too large, a secret, a sensitive name */
     REVERT_REFUSED,                      /* calls may not write it now; `why` says the reason */
 } RevertState;
@@ -274,7 +274,7 @@ typedef struct RunRevert {
 const char *run_revert_name(RevertState s);                  /* "ready", "already put back" … */
 /* The files changed since change number `from`, each once. In `arena`. */
 size_t run_revert_list(Run *r, size_t from, Arena *arena, RunRevert **out);
-/* Puts one back, or removes it if it was created. Judges it again first: ERR_POLICY if it is not ready any more. */
+/* Restores a file, or removes it if it was created. Checks its state again first: ERR_POLICY if it is no longer REVERT_READY. */
 bool run_revert(Run *r, const RunRevert *f, Error *err);
 
 /* Large results: in the store, or in memory without one. A run can read only its own. */

@@ -30,7 +30,7 @@ struct Runtime {
     Heap *host_heap;                     /* host modules */
     Dict *tool_modules, *hook_modules;
     Heap *heap;                          /* definitions made by the program */
-    VEC(Schema *) schemas;               /* of `heap` */
+    VEC(Schema *) schemas;               /* of the definitions in `heap` */
     Project *project;
     Registry *registry;
     Policy *policy;
@@ -56,13 +56,13 @@ struct Runtime {
     HostCalls calls;
     void *user;                          /* for a higher room: runtime_extend */
     TrustSubject subject;                /* what its project asks for */
-    atomic_bool may_act;                 /* trusted, and not only reading */
+    atomic_bool may_act;                 /* the project is trusted and may run code (not only displayed) */
 
     pthread_mutex_t lock;                /* guards what follows */
     VEC(StoreHook) counted;              /* the part of the hooks' counters that is already in the store */
     Proxy *proxy;                        /* started when first needed */
-    _Atomic(Pipe *) pipe;                /* an unused pipe, exchanged atomically; */
-    Pipe *pipes;                         /* the others */
+    _Atomic(Pipe *) pipe;                /* an unused pipe, exchanged atomically */
+    Pipe *pipes;                         /* the other unused pipes */
     Control *control;                    /* started when first needed */
     pthread_mutex_t asking;              /* only one question to the user at a time */
 
@@ -71,7 +71,7 @@ struct Runtime {
                                           * write is running */
     int at_work;                         /* number of running calls and hooks that could write */
     bool spoilt;                         /* something could not be restored */
-    bool unverified;                     /* a call ran since the last verification without others running */
+    bool unverified;                     /* a call ran since the last verification that found no other call running */
     Mark *mark;                          /* of `protect`; busy while anything that could write is running */
     Table nested;                        /* known repositories below the workspace, see tool/protect/nested.h */
 };
@@ -111,7 +111,7 @@ struct Run {
     atomic_bool failed;                  /* some call has failed: see repeat.c */
 
     pthread_mutex_t lock;                /* guards what follows */
-    pthread_cond_t changed;              /* `busy` was cleared */
+    pthread_cond_t changed;              /* signalled when `busy` was cleared */
     RunLane lane;                        /* see Call.lane; `busy` of every lane is guarded by `lock` */
     Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the current turn; in `turn_arena` */
@@ -122,7 +122,7 @@ struct Run {
     VEC(RunRead) reads;
     BridgeRate bridge_rate;
     VEC(RunChange) changes;              /* strings in `arena` */
-    size_t undo_bytes;                   /* of the old contents kept by this process */
+    size_t undo_bytes;                   /* size of the old contents kept by this process */
     VEC(RunGrant) grants;
     VEC(RunMessage) messages;            /* messages from other processes that were not delivered yet */
     int64_t messages_said;               /* number of the last delivered message */

@@ -10,7 +10,7 @@ typedef struct SecretSink { void (*add)(void *ctx, Str value); void *ctx; const 
 
 enum { SHORT_TOKEN = 8, LONG_TOKEN = 40 };      /* characters */
 
-/* In a listing the value of a credential's name must not hide anything else: a path, an address, a program or an ordinary word. */
+/* In a listing, masking a value must not hide other text: a path, an address, a program or an ordinary word. */
 static bool is_opaque(Str value) {
     bool digit = false;
     for (size_t i = 0; i < value.n; i++) {
@@ -21,7 +21,7 @@ static bool is_opaque(Str value) {
     return digit && value.n >= SHORT_TOKEN;
 }
 
-/* Does it occur in the name of a program, a host or a root, or as a part of an argument? Then hiding it would hide those, too. */
+/* True if the value occurs in the name of a program, a host or a root, or as a part of an argument: masking it would mask those, too. */
 static bool is_part(Value v, Str literal) {
     Entry *e;
     if (value_is_string(v)) return str_find(value_str(v), literal) >= 0;

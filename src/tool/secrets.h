@@ -3,5 +3,5 @@
 #include "artifact/project.h"
 
 /* Calls `add` with each credential that the files contain literally. Reads no variable. `listing`: leaves out values whose masking could hide
- * what else the project says; those are masked where they are written. */
+ * other text of the project; those are masked only at their own key. */
 void secrets_literal(const Project *p, bool listing, void (*add)(void *ctx, Str value), void *ctx);

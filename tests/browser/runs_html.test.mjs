@@ -28,7 +28,7 @@ after(async () => {
   await new Promise(done => web.close(done));
 });
 
-// Each is put into every place of a run that another program can fill.
+// Each text is put into every field of a run that another program can set.
 const attacks = () => [
   '<script>window.pwned = "script"</script>',
   `<script src="${url}/a.js"></script>`,
@@ -94,7 +94,7 @@ async function open(path, { scheme = 'light' } = {}) {
   await page.goto(pathToFileURL(path).href, { waitUntil: 'load' });
   await page.locator('details.call > summary').first().click();
   await page.evaluate(() => { for (const d of document.querySelectorAll('details')) d.open = true; });
-  await page.waitForTimeout(200);                                    // time for anything that would run or load
+  await page.waitForTimeout(200);                                    // gives anything that would run or load time to do so
   seen.state = await page.evaluate(() => ({
     pwned: window.pwned, violations: window.violations, scripts: document.scripts.length, title: document.title, url: location.href,
     tags: [...new Set([...document.querySelectorAll('*')].map(e => e.localName))],

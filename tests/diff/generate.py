@@ -170,7 +170,7 @@ class Generator:
         if k == 22: return "{%s: %s}[%s]" % ("1", e(), self.pick(["1", "1.0"]))
         if k == 23: return "%s(%s + [%s]%s)" % (self.pick(["min", "max"]), e(list_of(INT)), e(), self.pick(["", ", key=lambda x: -x", ", key=lambda x: x % 7"]))
         if k == 24: return "%s[%s]" % (self.pick(["range(5)", "range(1, 20, 3)", "range(9, -9, -2)"]), self.pick(["0", "-1", "3", "-2"]))
-        return "json.decode(json.encode(%s))" % self.leaf(INT)  # leaves only: the peer writes floats otherwise
+        return "json.decode(json.encode(%s))" % self.leaf(INT)  # leaves only, because the peer formats floats differently
 
     def expr_float(self, t, d):
         e = lambda u=FLOAT: self.expr(u, d - 1)
@@ -288,7 +288,7 @@ class Generator:
         u = self.any_type(1)
         return u, self.expr(list_of(u), d)
 
-    def letters(self, d):                   # codepoints() of half a character is other text today
+    def letters(self, d):                   # the current codepoints() of half a character gives other text
         return "%s.elems()" % self.expr(STR, d) if self.chance(0.5) else "%s.codepoints()" % self.leaf(STR)
 
     def comprehension(self, u, d):

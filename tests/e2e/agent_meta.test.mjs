@@ -29,7 +29,7 @@ const files = (making, head = '') => ({
   '.harness/agents/other.md': '---\ndescription: o\n---\nOther.',
 });
 
-// Says it, and kills the process while `nap` sleeps. Gives the run's id.
+// Sends the message, kills the process while `nap` sleeps, and returns the run's id.
 async function killed(p, text) {
   rmSync(p.log, { force: true });
   const child = spawn(bin, ['-C', p.dir, 'run', '-p', text, '--events', p.log], { env: { ...environment, ...p.env }, stdio: 'ignore' });

@@ -136,7 +136,7 @@ def reply(messages, tools):
 // ---- hooks that delegate ----
 
 test('killed at every event while hooks delegate: nothing twice', { skip: build !== 'release' && `${build} build` }, async t => {
-  // agent.stop hands over to a checker once; delegation.post hands its result on to a second one.
+  // agent.stop delegates to a checker once; delegation.post passes its result to a second one.
   const model = `
 def reply(messages, tools):
     who = messages[0]["content"]
@@ -177,7 +177,7 @@ test('a damaged database is a clear error, and nothing is lost by it', async t =
   const p = talker(t, { ...scripted(rounds), '.harness/tools/effect.md': effect() });
   assert.equal((await p.say('go')).reply.status, 'completed');
   const fold = 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("pragma wal_checkpoint(truncate)").fetchall()';
-  assert.equal(spawnSync('python3', ['-c', fold, p.env.HARNESS_STATE]).status, 0);      // all of it into the file itself
+  assert.equal(spawnSync('python3', ['-c', fold, p.env.HARNESS_STATE]).status, 0);      // checkpoint: writes everything into the database file itself
   const whole = readFileSync(p.env.HARNESS_STATE);
   const damages = {
     'not a database': Buffer.from('this is not a database, whatever it is'.repeat(100)),

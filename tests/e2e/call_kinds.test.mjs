@@ -93,7 +93,7 @@ test('argv: the JSON on stdout may take several lines', t => {
 
 test('argv: environment is PATH, HOME, TMPDIR and the passed names, nothing else', t => {
   const env = { TZ: 'Europe/Helsinki', SECRET_X: 'nope' };
-  // Where the program gets more than a time zone, its folder is protected, and Python writes no bytecode there.
+  // If the program gets a variable other than a time zone, its folder is protected, and Python writes no bytecode there.
   for (const [envPassthrough, more] of [[['tz'], []], [['tz', 'UNSET_NAME'], ['PYTHONDONTWRITEBYTECODE']]]) {
     const p = argv(t, { envPassthrough }, 'printf \'"\'; env | cut -d= -f1 | sort | tr "\\n" " "; printf \'"\'', { env });
     const names = p.call('x', {}, ['--yes']).value.trim().split(' ').filter(n => !['_', 'SHLVL', 'PWD', 'OLDPWD'].includes(n));

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { bin, environment, root } from './harness.mjs';
 
-// Its lines, without colours.
+// The lines of its output, without colours.
 export function terminal(p, columns, args) {
   const out = spawnSync('python3', [join(root, 'tests/e2e/terminal.py'), 'sh', '-c', `stty cols ${columns}; exec "$0" "$@"`, bin, '-C', p.dir, ...args],
     { input: '[]', encoding: 'utf8', env: { ...environment, ...p.env, TERM: 'xterm', LANG: 'C.UTF-8' }, timeout: 60000 });

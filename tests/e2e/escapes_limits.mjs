@@ -63,7 +63,7 @@ const held = (kind, mib = 400, most = limit) => async at => {
   assert.match(r.stdout, reached, r.stdout + r.stderr);
 };
 
-// Ordinary programs still work, also if they try calls that are refused and then do without them.
+// Ordinary programs still work, including those that try a refused call and have a fallback.
 const ordinary = `set -e
 git init -q g; cd g; git config user.email a@b.c; git config user.name n; echo x > f; git add f; git commit -qm m; git gc -q; cd ..
 printf '#include <stdio.h>\nint main(void) { puts("compiled"); }\n' > p.c; cc -o p p.c; ./p
@@ -206,7 +206,7 @@ export const limits = {
   'state-server-read': at => server(at, 'read_roots: ["HOME"]'),
   'state-server-write': at => server(at, 'write_roots: ["HOME/.local/state"]'),
   'state-mount': async at => {
-    // The same file system is mounted at a second place, below an opened folder.
+    // The same file system is also mounted below a folder that calls may access.
     const home = house(at), other = folder(at, join(at.world.outside, at.mark));
     const inner = `mount --bind ${home} ${other} && exec ${programs().harness} sandbox --read ${at.world.outside} -- cat ${other}/.config/harness/trust`;
     const r = unseen(at, await execute('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', inner], { cwd: at.dir, env: { HOME: home } }));

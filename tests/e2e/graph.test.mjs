@@ -1,4 +1,4 @@
-// harness inspect --graph and --dot: which guard covers which tool. The answers are compared with what calls do.
+// harness inspect --graph and --dot: which guard covers which tool. The output is compared with the outcome of real calls.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';

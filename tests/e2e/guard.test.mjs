@@ -66,7 +66,7 @@ for (const vendor of readdirSync(recorded)) {
       assert.equal(r.status, c.status, where);
       if (c.stderr !== undefined) assert.equal(r.stderr, c.stderr, where);
       if (c.decision === 'deny') assert.match(r.stderr, /^harness guard: ./, where);
-      // `auto` reaches the same decision, and says it to the same vendor.
+      // `auto` reaches the same decision, and answers in the format of the same vendor.
       if (typeof c.payload === 'object' && c.status !== 2 && !name.startsWith('of-')) assert.equal(p.guard(['auto'], input).stdout, c.stdout, `auto, ${where}`);
     }
   });
@@ -124,9 +124,9 @@ test('every failure refuses, and never with exit status 1', t => {
     assert.equal(r.status, 2, `${name}: ${r.status} ${r.stdout} ${r.stderr}`);
     assert.notEqual(r.stderr, '', name);
   }
-  // Nothing to say needs no output.
+  // Without an objection there may be no output.
   assert.equal(sh('"$H" guard claude < "$E" > /dev/full').status, 0);
-  // An allow that must be said, and cannot be, is none.
+  // If an allow must be printed and printing fails, the call is refused.
   writeFileSync(file, JSON.stringify({ hook_event_name: 'tool.execute.before', tool: 'bash', sessionID: 's', callID: 'c', args: { command: 'ls' }, cwd: p.dir }));
   assert.equal(sh('"$H" guard opencode < "$E" > /dev/full').status, 2);
 });
@@ -137,7 +137,7 @@ test('out of memory refuses, wherever it happens', { skip: /san/.test(build) && 
   let refused = 0;
   for (let limit = 8000; limit < 24000; limit += 500) {
     const r = spawnSync('bash', ['-c', `ulimit -v ${limit}; exec "$H" guard claude --project "$D" < "$E"`], { env: { ...p.env, H: bin, E: join(p.top, 'e.json'), D: p.dir }, encoding: 'utf8' });
-    if (/loading shared libraries|ended by signal/.test(r.stderr)) continue;      // too little to start at all
+    if (/loading shared libraries|ended by signal/.test(r.stderr)) continue;      // too little memory to start at all
     assert.ok(r.status === 2 || (r.status === 0 && r.stdout === ''), `${limit}: ${r.status} ${r.stdout} ${r.stderr}`);
     if (r.status === 2 && /out of memory/.test(r.stderr)) {
       assert.match(r.stdout, /^$|"permissionDecision":"deny"/);        // before the JSON is prepared the exit status alone refuses

@@ -1,4 +1,4 @@
-// harness guard install, uninstall and doctor: nothing of the user's files is lost, whatever they hold and wherever they are.
+// harness guard install, uninstall and doctor: no content of the user's files is lost, whatever they contain and wherever they are.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

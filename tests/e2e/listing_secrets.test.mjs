@@ -1,4 +1,4 @@
-// Credentials that stand literally in configuration files: no listing, no message and no trust screen shows them.
+// Literal credentials in configuration files: no listing, no message and no trust screen shows them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync } from 'node:fs';
@@ -91,7 +91,7 @@ test('names with newlines, control and bidirectional characters stay on their li
   const digest = run(['-C', dir, 'trust', '--print'], { env }).stdout.trim();
   check(run(['-C', dir, 'trust', '--accept', digest], { env }).stdout, 'accept');
   check(run(['-C', dir, 'trust', 'forget', '.'], { env }).stdout, 'forget');
-  check(run(['-C', dir, 'call', 'x', '{}'], { env }).stderr.replaceAll('\u202e', ''), 'call');         // messages to a pipe keep what only a terminal obeys
+  check(run(['-C', dir, 'call', 'x', '{}'], { env }).stderr.replaceAll('\u202e', ''), 'call');         // in a pipe, messages keep the characters that only a terminal interprets
 });
 
 test('a value of a credential\'s name hides no program, host, root or part of an argument', t => {

@@ -1,6 +1,6 @@
 // The official conformance suite, latest release and newest pre-release: every scenario for servers against `harness mcp serve` on the
 // project tests/mcp-conformance, every scenario for clients through the commands of harness (tests/mcp-conformance/client.mjs), each in every
-// version of the protocol that it applies to. A package runs many scenarios in one process; each becomes a test here, by what it wrote down.
+// version of the protocol that it applies to. A package runs many scenarios in one process; each becomes a test here, from its recorded results.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync, readdirSync } from 'node:fs';
@@ -19,17 +19,17 @@ const all = [
   { pack: 'next', label: 'pre-release at 2025-11-25', words: ['--requirements', '2025-11-25'] },
   { pack: 'next', label: 'pre-release at 2026-07-28', words: ['--requirements', '2026-07-28'] },
 ];
-const runs = slow ? all.slice(-1) : all;         // slow builds: the run with the most in it
+const runs = slow ? all.slice(-1) : all;         // slow builds: only the run with the most scenarios
 
-// Checks that an implementation can do nothing about, and why. What is skipped counts as failed otherwise.
+// Checks that no implementation can pass, with the reason. Other skipped checks count as failed.
 const inherent = {
-  'tasks-status-notifications': () => true,                                      // the suite skips it always
+  'tasks-status-notifications': () => true,                                      // the suite always skips it
   'sep-2243-client-includes-standard-headers': ({ name }) => /initialize/.test(name),    // a stateless client sends no initialize and no initialized
-  'sep-2575-client-declares-roots-capability': ({ status }) => status === 'SKIPPED',     // nothing to declare: the command offers forms alone
+  'sep-2575-client-declares-roots-capability': ({ status }) => status === 'SKIPPED',     // not declared: the command supports forms only
   'sep-2575-client-declares-sampling-capability': ({ status }) => status === 'SKIPPED',
-  'client-sse-retry-timing': ({ details }) => details.tooEarly === false,        // late is this machine's load; the newer suite asks for no more
+  'client-sse-retry-timing': ({ details }) => details.tooEarly === false,        // a late response is caused by the load of this machine; the newer suite does not check it
 };
-// Scenarios in which the server is not to be trusted, or has no tool to call: the client ends with an error, as it must.
+// Scenarios in which the server is not trustworthy or has no tool to call: the client must end with an error.
 const refused = /^request-metadata$|^auth\/(resource-mismatch|iss-(supported-missing|wrong-issuer|unexpected|normalized)|metadata-issuer-mismatch|scope-retry-limit)$|^sep-2640-client-verify-/;
 
 function conformance(pack, words, env = {}) {
@@ -54,7 +54,7 @@ function judge(checks) {
 
 const covered = { server: new Set(), client: new Set() };
 
-// One process of a package: `words` say which scenarios.
+// Runs one process of a package; `words` select the scenarios.
 async function serverRun(t, pack, words) {
   const { url } = await http(t, fixture(t));
   const dir = folder(t);
@@ -69,7 +69,7 @@ async function serverRun(t, pack, words) {
 
 async function clientRun(t, pack, words) {
   const dir = folder(t), exits = folder(t);
-  // The suite starts them all at once, through a shell: three lanes let a few run at a time.
+  // The suite starts all scenarios at once, through a shell: locks let three run at a time.
   const command = `flock ${dir}/$(($$%3)).lane ${process.execPath} ${join(root, 'tests/mcp-conformance/client.mjs')}`;
   const { text } = await conformance(pack, ['client', '--command', command, '--timeout', '120000', '-o', dir, ...words], { HARNESS_BIN: bin, CONFORMANCE_EXITS: exits });
   const found = results(dir, '');

@@ -116,7 +116,7 @@ function check(events, p, answered, where) {
   assert.deepEqual(made, made.map((_, i) => i + 1), where);
   for (const n of made) {
     assert.ok(has(events, 'tool.executing', 'change', n), `${where}: change ${n} was made and is not in the store`);
-    // Everything before a call that may change something was written with it.
+    // All events before a call that may change something were written with that call's events.
     for (let k = 1; k <= n; k++) assert.ok(has(events, 'tool.completed', 'look', k), `${where}: look ${k} came before change ${n} and is lost`);
     for (let k = 1; k < n; k++) assert.ok(has(events, 'tool.completed', 'change', k), `${where}: the end of change ${k} is lost`);
   }

@@ -21,7 +21,7 @@ const files = {
 const initialize = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'hostile', version: '1' } } };
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-// A server on pipes: send(text or object), answer(id), all messages that came, and how it ended.
+// A server on pipes: send(text or object), answer(id), all messages received, and its exit status.
 async function piped(t, { shake = true, more = {}, flags = [] } = {}) {
   const dir = project(t, { ...files, ...more });
   for (const name of Object.keys(more)) if (name.startsWith('tools/bin/')) chmodSync(join(dir, name), 0o755);

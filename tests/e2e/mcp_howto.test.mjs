@@ -1,4 +1,4 @@
-// The pieces to copy in docs/howto/mcp.md: each is what its client reads, and starts a server of an example project, or leads to one.
+// The pieces to copy in docs/howto/mcp.md: each has the format that its client reads, and starts a server of an example project or connects to one.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';

@@ -17,7 +17,7 @@ const tools = {
   '.harness/tools/leave.md': '---\nparameters: { file: { type: string } }\nscript: |\n  def run(args):\n      sleep(1)\n      fs.write(args["file"], "x")\n---\nWrites a file, late.\n',
 };
 
-// Starts a server for one test. It must end well: exit status 0 after SIGTERM, unless the test ends it itself.
+// Starts a server for one test. It must exit with status 0 after SIGTERM, unless the test ends it itself.
 export async function serve(t, { flags = [], env = {}, files = {}, fails = false } = {}) {
   const dir = project(t, { ...tools, ...files });
   const child = spawn(bin, ['-C', dir, 'mcp', 'serve', ...(flags.includes('--http') ? [] : ['--http', '127.0.0.1:0']), ...flags], {
@@ -39,7 +39,7 @@ export async function serve(t, { flags = [], env = {}, files = {}, fails = false
   return s;
 }
 
-// One request; resolves when the head is there. `events` and `text` read the rest.
+// One request; resolves when the head of the response has arrived. `events` and `text` read the rest.
 export function ask(s, { method = 'POST', path = '/mcp', headers = {}, body, agent, port = s.port } = {}) {
   const text = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function ask(s, { method = 'POST', path = '/mcp', headers = {}, body, age
       res.on('error', () => {});
       res.on('data', d => { r.raw += d; });
       r.text = async () => { await r.ended; return r.raw; };
-      r.json = async () => {                               // the answer, whichever way it came
+      r.json = async () => {                               // the answer, as one document or as an event
         await r.ended;
         return /^text\/event-stream/.test(res.headers['content-type']) ? messages(r.raw).at(-1) : r.raw ? JSON.parse(r.raw) : undefined;
       };

@@ -10,8 +10,8 @@ import { Peer } from './mcp_peer.mjs';
 
 const BROWSER = `${process.execPath} ${join(root, 'tests/mcp-conformance/browser.mjs')}`;
 
-// An MCP server of 2025-11-25 that wants the token "access-N" of the last grant; `seen` counts what was asked of it.
-// `onRevoke(seen, base)`: the status of an answer to a revocation; `more(base)`: of the authorization server's metadata.
+// An MCP server of 2025-11-25 that requires the token "access-N" of the last grant; `seen` counts the requests.
+// `onRevoke(seen, base)`: the status of the response to a revocation; `more(base)`: additional metadata of the authorization server.
 async function world(t, { onToken, onRevoke, more = () => ({}) } = {}) {
   const seen = { tokens: [], visits: 0, registrations: 0, authorizations: [], revoked: [] };
   const server = createServer(async (request, response) => {
@@ -82,7 +82,7 @@ test('a token that the server no longer accepts is refreshed without the user', 
   const dir = folder(t);
   const env = { BROWSER, HARNESS_STATE: join(dir, 'state.db') };
   assert.equal((await start(['-C', dir, 'mcp', 'tools', url], { env })).status, 0);
-  seen.tokens.push({});                                  // the server has moved on to "access-token-2"
+  seen.tokens.push({});                                  // the server now requires "access-token-2"
   assert.equal((await start(['-C', dir, 'mcp', 'tools', url], { env })).status, 0);
   assert.equal(seen.visits, 1);
   assert.deepEqual([seen.tokens[2].grant_type, seen.tokens[2].refresh_token], ['refresh_token', 'refresh-token-1']);
@@ -215,7 +215,7 @@ test('a running process does not refresh a deleted token', async t => {
   const call = async () => (await peer.request('tools/call', { name: 'mcp:web:echo', arguments: { text: 'hi' } })).result.content[0].text;
   assert.equal(await call(), 'echo hi');
   assert.match((await w.harness('mcp', 'logout', 'web')).stdout, notRevoked);
-  w.seen.tokens.push({});                                // the server takes the old one no longer
+  w.seen.tokens.push({});                                // the server no longer accepts the old one
   assert.match(await call(), /authorize/);
   assert.equal(w.seen.tokens.length, 2);                 // none was asked for
   assert.equal((await w.harness('mcp', 'logout', 'web')).stdout, 'web: no token is stored\n');

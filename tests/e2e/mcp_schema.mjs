@@ -17,7 +17,7 @@ function schemas() {
   return vm.runInNewContext(`const ${text.slice(found.index, table.index)};[${table.slice(1)}]`);
 }
 
-// For 2024-11-05 the package has none: that of 2025-03-26 only added to it.
+// The package has no schema for 2024-11-05; that of 2025-03-26 is a superset.
 const versions = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
 const judges = new Map();
 
@@ -27,7 +27,7 @@ function judgeOf(version) {
   return judges.get(version);
 }
 
-// The schemas say integer where the text of the protocol, and all implementations, have numbers: defaults and bounds in forms, and what is filled in.
+// The schemas require an integer where the text of the protocol and all implementations allow any number: defaults, bounds and values of forms.
 function repaired(schema) {
   const { NumberSchema, ElicitResult } = schema.$defs ?? schema.definitions;
   for (const name of ['default', 'minimum', 'maximum']) if (NumberSchema?.properties[name]) NumberSchema.properties[name].type = 'number';

@@ -29,7 +29,7 @@ const notices1 = {
 // Connects in one of these ways to the server of a project. `answers` has a function for each question of the server that the client
 // is to answer, by method, given its params; the client offers these capabilities and no other. Gives
 //     client    the SDK's own object
-//     notices   notifications that came: [{ method, params }]
+//     notices   notifications received: [{ method, params }]
 //     seen      every message, as mcp_schema.mjs records them
 //     until(f)  waits until f() is true
 export async function connect(t, dir, way, { answers = {}, flags, env, name = 'test-client', protocol, server, headers } = {}) {

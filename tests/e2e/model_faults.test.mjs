@@ -8,7 +8,7 @@ const event = (type, more = {}) => `event: ${type}\ndata: ${JSON.stringify({ typ
 const data = value => `data: ${JSON.stringify(value)}\n\n`;
 const chunk = (delta, finish_reason = null) => data({ choices: [{ index: 0, delta, finish_reason }] });
 
-// The same things in the terms of each wire. `call` takes arguments in pieces; `end` ends the stream well.
+// The same things in the terms of each wire. `call` takes arguments in pieces; `end` ends the stream properly.
 const wires = {
   chat: {
     model: url => ({ provider: 'openai', name: 'gpt-test', wire: 'chat', base_url: `${url}/v1` }),

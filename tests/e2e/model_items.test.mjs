@@ -369,7 +369,7 @@ test('the first request has less than 1 KB beyond the text of the user, the prom
       const p = await open(t, wire, [reply], { head: `builtin_tools: ${tools}` });
       completed(await p.say('go'), 'yes');
       const [{ body, bytes }] = p.requests;
-      // Of one tool the names of its members count too; of many the tools are as large as they are.
+      // For one tool, the names of its members are compared, too; for many, only the size of the list.
       const texts = x => size(x.name) + size(x.description) + size(x.parameters ?? x.input_schema);
       const own = body.tools.reduce((n, x) => n + (tools === '[]' ? texts(x.function ?? x) : size(x)), 0);
       const beyond = bytes - own - size('go') - size('Be brief.');

@@ -140,7 +140,7 @@ for line in sys.stdin:
 
   const root = { skip: skip || (!isRoot && 'needs root') };
   const setpriv = user.uid === undefined ? '' : `setpriv --reuid ${user.uid} --regid ${user.gid} --clear-groups `;
-  // As root in mounts of the test's own, then as the user.
+  // Runs as root in a mount namespace of the test, then as the user.
   const within = (p, before, script) => spawnSync('unshare', ['--mount', '--propagation', 'private', 'bash', '-euc',
     `cd ${p.dir}; ${before}; exec ${setpriv}${p.bin} sandbox --mounts required -- bash -c "$0"`, script], { env: p.env, encoding: 'utf8', timeout: 60000 });
 

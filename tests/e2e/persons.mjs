@@ -1,4 +1,4 @@
-// Projects that belong to a user, root or not, and are used by that user alone.
+// Projects that belong to a user (root or not) and are used only by that user.
 import { spawnSync } from 'node:child_process';
 import { chownSync, chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -45,7 +45,7 @@ const unknown = [
   ['NODE_PATH=/proc/self/cwd/ node g/x', 'NODE_PATH=/proc/self/cwd/'],
 ];
 
-// Ordinary commands that say nothing about files of the workspace, or nothing that matters.
+// Ordinary commands that name no file of the workspace, or none that they run.
 const fine = ["jq -e '.tool != \"bash\"'", 'grep -q foo', 'exit 2', 'test "$(jq -r .tool)" != bash', 'echo "$TOOL_INPUT" | jq -e .input', 'printf "%s %s\\n" "$TOOL_NAME" "$AGENT_ID" >> logs/audit.log',
   'tee -a logs/in.jsonl', "test ! -e FROZEN || { echo '{\"block\": true}'; }", 'case "$TOOL_NAME" in rm*|bash) exit 1;; esac', 'python3 g/check.py "$TOOL_NAME"', 'jq -e --arg t "$TOOL_NAME" \'.tool == $t\'',
   'x=$(jq -r .input.path); [ "${x#/}" = "$x" ]', 'sed "s/$TOOL_NAME/x/"', "awk -v t=\"$TOOL_NAME\" 'END { exit t == \"x\" }'", 'echo "see docs/why for $TOOL_NAME"; exit 1', 'grep -q "$TOOL_NAME" /etc/hostname',
@@ -94,7 +94,7 @@ for (const user of users) {
   });
 }
 
-// Names that do not exist yet. QQ is the name of the case; no call may make it, nor one with an ending that the program tries.
+// Names that do not exist yet. QQ is the name of the case; no call may create it, nor the name with an extension that the program tries.
 const missing = ['PYTHONPATH=QQ python3 g/guard.py', 'PATH=QQ:$PATH; python3 g/guard.py', 'export PATH=QQ:$PATH; python3 g/guard.py', '[ -e QQ ] && exit 0; python3 g/guard.py', 'test ! -f QQ || exit 0',
   '[[ -e QQ ]] && exit 0', 'perl -IQQ -MJSON::PP -e 1', 'perl -I QQ -e 1', 'sh QQ', 'bash QQ', '. QQ', 'source QQ', 'cd QQ && ./two.sh', 'make -C QQ', 'make -CQQ', 'make -f QQ', 'python3 QQ', 'python3 -O QQ', 'python3 g/guard.py -o QQ', 'node QQ', 'awk -f QQ', 'awk -fQQ',
   'BASH_ENV=QQ bash -c true', 'LD_LIBRARY_PATH=QQ true', 'LD_LIBRARY_PATH=/lib:QQ true', 'PERL5LIB=QQ perl g/x.pl', 'NODE_PATH=QQ node g/x.js', 'ruby -IQQ g/x.rb', 'grep -qf QQ', 'grep -qfQQ', 'grep --file=QQ -q',
@@ -112,7 +112,7 @@ const made = (p, list) => list.flatMap((row, i) => {
   return [name, ...(endings[row] ?? []).map(e => `QQ${e}`)].map(n => n.replace('QQ', `q${i}x`)).filter(p.has).map(n => `${JSON.stringify(row)}: ${n}`);
 });
 
-// What these leave free: ordinary names that a call may make.
+// Ordinary names that these commands do not protect: a call may create them.
 const ordinary = ["jq -e '.tool != \"bash\"'", 'jq -e .tests', 'jq -r --arg tests "$TOOL_NAME" .x', 'grep -q tests', 'grep -qi lib', "awk '{ print }'", 'sed -n p', 'test "$(jq -r .tool)" != bash', '[ "$TOOL_NAME" = lib ]', 'exit 2',
   'echo tests; exit 1', 'printf lib', 'make tests', 'npm run build', 'npm test', 'cargo build', 'go build', 'git diff --quiet', 'read -r lib', 'export tests', 'find . -name build', 'mkdir -p build', 'tee build', 'cat > lib', 'sleep 1',
   'ruff check', 'timeout 5 jq -e .x', 'jq . > build', 'cp g/guard.py lib', 'sort -u -o lib', '[[ $TOOL_NAME = lib ]]', 'case $TOOL_NAME in lib) exit 1;; esac', 'python3 -c "import json, sys; sys.exit(json.load(sys.stdin)[\'tests\'] == \'lib\')"'];

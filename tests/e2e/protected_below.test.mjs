@@ -83,7 +83,7 @@ for (const user of users) {
     assert.ok(existsSync(join(free.dir, 'a/b/harness.yaml')));
   });
 
-  // A recording that the project or a test replays decides as much as a script does.
+  // A recording that the project or a test replays is as important as a script.
   test(`recordings and scripts of models are protected, there or not, ${as}`, t => {
     const models = 'sandbox: {}\nmodel: { provider: replay, name: s, replay: rec.jsonl }\nmodels:\n  - { name: t, replay: data/other.jsonl }\n  - { name: u, replay: data/later.jsonl }\n  - { name: v, script: later.star }\n';
     const p = person(t, user, { ...rules, 'harness.md': `---\n${models}---\nHi.\n`, 'rec.jsonl': 'harmless\n', 'data/other.jsonl': 'harmless\n', 'cases/one.jsonl': 'harmless\n', 'cases/two.star': 'harmless\n',
@@ -95,7 +95,7 @@ for (const user of users) {
     assert.deepEqual(['data/later.jsonl', 'later.star', 'data/free.jsonl'].map(p.has), [false, false, true]);
   });
 
-  // Each name must cost the same, however many there are: the work was quadratic.
+  // The cost of each name must not depend on their number: it was quadratic once.
   test(`thousands of names in git's configuration are all protected, ${as}`, t => {
     const p = person(t, user, rules);
     assert.equal(p.sh(`git init -q . && for i in $(seq 6000); do printf '[alias]\\n\\ta%s = !./x%s\\n' $i $i; done >> .git/config`).status, 0);

@@ -1,5 +1,5 @@
-// What a call could leave in a repository for the person's next git command to run. Each attack is also made without a sandbox, where it
-// works: so every row says which command of the person runs it. As root and as an ordinary user, with and without private mounts.
+// What a call could leave in a repository for the user's next git command to run. Each attack is also made without a sandbox, where it
+// must succeed, so every row names the command of the user that runs it. As root and as an ordinary user, with and without private mounts.
 import assert from 'node:assert/strict';
 import { chownSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Work with git that a call may do although what git runs is protected: operations that stop and continue, modules, worktrees, remotes.
+// Work with git that calls may still do although files that git runs are protected: operations that stop and continue, modules, worktrees, remotes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tool } from './calls.mjs';

@@ -192,7 +192,7 @@ for (const user of ways) {
     p.add(rules);
     const before = look(p);
     const first = p.call('sh', { do: 'rm -rf .harness/hooks; mv .harness moved; head -c 2000000 /dev/zero > fill; true' });
-    // Where mounts keep the folder itself in place nothing is lost that would have to be put back.
+    // Where mounts prevent moving the folder, nothing is lost that would have to be restored.
     const spoilt = !p.has('.harness/hooks/g.md');
     assert.equal(spoilt, !(mounts(user)));
     if (spoilt) {

@@ -1,4 +1,4 @@
-// What an author wrote as a restriction holds at a call, or stops the load with a message that names the file. Each row writes the restriction a
+// A restriction that an author wrote is enforced at a call, or stops the load with a message that names the file. Each row writes the restriction a
 // little differently: other case, other file name, other folder, other characters, other line ends.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';

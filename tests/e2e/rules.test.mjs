@@ -40,7 +40,7 @@ rules:
   assert.match(unknown.stderr, /no rule is named "ask-deplo" \(did you mean "ask-deploy"\?\)/);
 });
 
-// What stops the load, and what the message says.
+// Rules that stop the load, and the expected messages.
 const wrong = {
   'an unknown key': ['{ name: a, shel: [git], decide: deny }', /harness\.md:4:\d+: rules\[0\]: unknown key "shel" \(did you mean "shell"\?\)/],
   'no name': ['{ tool: read, decide: deny }', /harness\.md:4:5: rules\[0\]\.name is required/],
@@ -201,7 +201,7 @@ test('rules hold again when a hook has changed the call', t => {
   assert.equal(eased.call('bash', { command: 'touch made' }).value.stdout, 'fine\n');
 });
 
-// A tool may say what its calls do; then rules about commands, paths and addresses hold for it.
+// A tool may declare the kind of its calls; then rules about commands, paths and addresses apply to it.
 const declared = {
   '.harness/tools/run_it.md': tool('return exec.run("bash", ["-c", args["command"]])["stdout"]', 'kind: shell\nparameters: { command: { type: string, required: true } }'),
   '.harness/tools/put_it.md': tool('fs.write(args["path"], "x")\nreturn "put"', 'kind: file.write\nparameters: { path: { type: string, required: true } }'),

@@ -76,7 +76,7 @@ test('prune removes ended runs, and leaves the hash of their last event', async 
   const old = (await p.say('old')).reply.run, young = (await p.say('young')).reply.run;
   const hash = (await verify(p, old)).runs[0].hash;
   change(p, `UPDATE runs SET ended_ns = ended_ns - 40 * 86400 * 1000000000, started_ns = started_ns - 40 * 86400 * 1000000000 WHERE id = '${old}'`);
-  // One that is killed, and one at work.
+  // One run that was killed, and one that is running.
   const begin = async text => {
     const child = spawn(bin, ['-C', p.dir, 'run', '-p', text], { cwd: p.dir, env: { ...environment, ...p.env }, stdio: 'ignore' });
     for (let i = 0; i < 600; i++) {
@@ -202,7 +202,7 @@ test('a hundred recorded runs: the list, its filters, every view of each, resume
     assert.doesNotMatch(html, /<b>|<script|\u202e/);
   }, 2);
   assert.equal((await p.harness(['runs', 'verify', '--all'])).status, 0);
-  // Going on with one of them, and with the last of the project's own agent.
+  // Continues one of them, and the last one of the project's own agent.
   const old = runs.find(r => r.title === '8 plain');
   const more = await p.resume(old.id, ['-p', 'more']);
   assert.deepEqual([more.reply.run, more.reply.response, more.reply.turns], [old.id, 'heard more', 2]);

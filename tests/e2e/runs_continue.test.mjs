@@ -1,4 +1,4 @@
-// Going on with earlier runs: harness run --continue, runs resume at a terminal, runs fork, a prompt as an argument.
+// Continuing earlier runs: harness run --continue, runs resume at a terminal, runs fork, a prompt as an argument.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -53,7 +53,7 @@ test('--continue goes on with the last conversation of the project and agent', a
   assert.equal(agent.response, 'OTHER a heard b, d');
   const resumed = (await p.resume(other.run, ['-p', 'e'])).reply;                // resume keeps the agent of the run
   assert.equal(resumed.response, 'OTHER a heard b, d, e');
-  // Another project with the same state file has its own.
+  // Another project with the same state file has its own last run.
   const elsewhere = project(t, files);
   const r = await p.harness(['-C', elsewhere, 'run', '--continue', '-p', 'x'], { env: { HARNESS_TRUST: elsewhere } });
   assert.match(r.stderr, /no conversation to continue/);

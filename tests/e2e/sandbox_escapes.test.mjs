@@ -62,14 +62,14 @@ for (const user of users) {
     const world = new World(user, entries.map(e => e.name));
     try {
       await world.open();
-      let failed = entries.filter(e => e.name !== 'signal-by-descriptor'), printed = {};      // that one shows at the victim
+      let failed = entries.filter(e => e.name !== 'signal-by-descriptor'), printed = {};      // the effect of that one is seen at the victim
       for (let round = 0; round < 4 && failed.length; round++) {       // a race is not won every time
         const r = await world.run(failed, [], { control: true });
         failed = failed.filter(e => !r.escaped[e.name] && (round === 0 || e.name.startsWith('race-')));
         printed = r.printed;
       }
       assert.deepEqual(Object.fromEntries(failed.map(e => [e.name, printed[e.name]])), {});
-      assert.ok(world.hits.length > 5 && world.signals > 0);         // signals of one kind that wait together arrive as one
+      assert.ok(world.hits.length > 5 && world.signals > 0);         // pending signals of one kind are delivered as one
     } finally { await world.close(); }
   });
 }

@@ -3,7 +3,7 @@
 Standard input is {"terminal": "pyte" or "tmux", "size": [columns, rows], "program": [...], "steps": [...]}. Steps:
 
   {"type": text}         keys, as bytes
-  {"paste": text}        as a terminal pastes: between brackets if the program asked for them
+  {"paste": text}        as a terminal pastes: between the escape sequences of bracketed paste if the program enabled it
   {"wait": text}         until the screen shows it (spaces at the end of rows do not count)
   {"cursor": text}       until the row of the cursor is exactly this
   {"gone": text}         until the screen does not show it
@@ -16,7 +16,7 @@ Standard input is {"terminal": "pyte" or "tmux", "size": [columns, rows], "progr
   {"end": true}          until the program has ended
 
 Prints {"looks": {name: {"rows": [...], "cursor": [column, row], "wrapped": rows that the terminal broke itself}}, "modes": {...}, "status": exit status or
-null, "missing": the step that did not come about or null}. A wide character counts as one in "rows".
+null, "missing": the step that was not reached or null}. A wide character counts as one in "rows".
 """
 import fcntl
 import json
@@ -132,7 +132,7 @@ class Tmux:
         self.call("resize-window", "-x", str(columns), "-y", str(rows))
         fd, end = self.modes_fd(), time.monotonic() + PATIENCE
         while struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))[:2] != (rows, columns) and time.monotonic() < end:
-            time.sleep(0.02)                     # tmux tells the program later than it draws
+            time.sleep(0.02)                     # tmux resizes the program's terminal after it has redrawn
         os.close(fd)
 
     def rows(self): return [row.rstrip() for row in self.call("capture-pane", "-p").split("\n")[:-1]]

@@ -1,4 +1,4 @@
-// The language, as the files under tests/starlark/ describe it. Each says what must happen on the line it is about:
+// The language, as the files under tests/starlark/ describe it. Comments give the expected behaviour of their line:
 //
 //   print("é"[0:2])        # expect: é             the next line that print writes
 //   [1, 2][5]              # error: list index …   the run ends here, with exactly this message

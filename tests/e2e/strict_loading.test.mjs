@@ -1,4 +1,4 @@
-// A restriction is applied or stops the load. Each slip of the table is refused by `validate` and by `call`, with
+// A restriction is applied or stops the load. Each mistake in the table is refused by `validate` and by `call`, with
 // file, line and the nearest right spelling; nothing runs. Keys that only describe still load, with a warning.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
@@ -279,7 +279,7 @@ test('the slips that stop the load do so for --lenient too', async t => {
   }
 });
 
-// [file, frontmatter key and value]: what only describes
+// [file, frontmatter key and value]: unknown keys that only describe something
 const resource = key => ['.harness/resources/r.md', `---\nuri: x://y\ntext: hello\n${key}: 1\n---\n`, key];
 const prompt = key => ['.harness/prompts/p.md', `---\ndescription: Says it.\n${key}: 1\n---\nHello.\n`, key];
 const described = key => ['.harness/tools/own.md', tool('return 1', `${key}: 1`), key];

@@ -110,7 +110,7 @@ test('Ctrl-C stops the step and keeps the run; the next one leaves and says how 
   const env = { XDG_STATE_HOME: state };
   assert.equal(run(['-C', dir, 'runs', 'resume', id, '-p', 'count'], { env }).stdout, '4 messages\n');
   const twice = await terminal(dir, [['', '> '], ['sleep 50\n', 'nap 50 0.'], ['\x03\x03', ''], ['', '> '], ['\x03', 'resume with']], { state }).catch(e => e);
-  if (twice instanceof Error) assert.match(twice.message, /resume with: harness runs resume/);   // the second came while the step was ending
+  if (twice instanceof Error) assert.match(twice.message, /resume with: harness runs resume/);   // the second Ctrl-C came while the step was ending
   else assert.equal(twice.status, 130);
 });
 
@@ -136,7 +136,7 @@ test('the terminal may change its size at any time', async t => {
 test('commands of the conversation', async t => {
   const dir = project(t, files), elsewhere = mkdtempSync(join(tmpdir(), 'harness-elsewhere-'));
   undo(t, () => rmSync(elsewhere, { recursive: true, force: true }));
-  symlinkSync(elsewhere, join(dir, 'logs'));              // as a tool could have left it
+  symlinkSync(elsewhere, join(dir, 'logs'));              // as a tool could have created it
   const r = await talk(t, [['', '> '], ['/help\n', '/greet'], ['', '> '], ['/tools\n', 'Sleeps a while.'], ['', '> '], ['one\n', '<one>'], ['', '> '], ['two\n', '<two>'], ['', '> '],
     ['/context\n', '4 messages'], ['', '> '], ['/undo\n', 'was removed'], ['', '> '], ['count\n', '2 messages'], ['', '> '], ['/save talk.md\n', 'saved 4 messages'], ['', '> '],
     ['/save talk.md\n', 'File exists'], ['', '> '], ['/save\n', 'needs the name'], ['', '> '], ['/save /root/elsewhere.md\n', 'save /root/elsewhere.md: '], ['', '> '],

@@ -5,7 +5,7 @@ import { run } from './harness.mjs';
 import { scripted } from './agents.mjs';
 import { talks } from './talks.mjs';
 
-// Answers with what it was sent; "call NAME JSON" makes a call.
+// A model that repeats the message; "call NAME JSON" makes a call.
 const model = `
 def reply(messages, tools):
     last = messages[-1]

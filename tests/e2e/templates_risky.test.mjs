@@ -27,7 +27,7 @@ test('no risky template loads', () => {
   for (const [i, { error, hint }] of results.entries()) assert.ok(error && hint, risky[i]);
 });
 
-// Whatever a value says: as a command, as an option, as code of some language, as a file name that is a command, as a transport.
+// Hostile values: a command, an option, code in several languages, a file name that is a command, a git transport.
 const values = [
   'touch pwned', 'pwned.sh', './pwned.sh', 'sh -c "touch pwned"', '; touch pwned', '$(touch pwned)', '`touch pwned`', '| touch pwned', 'touch pwned|', '|touch pwned', '!touch pwned',
   '-exec touch pwned ;', '-delete', '-c touch pwned', '--upload-pack=touch pwned;', '--exec=touch pwned', '--to-command=touch pwned', '--checkpoint-action=exec=touch pwned',
@@ -64,7 +64,7 @@ test('harmless templates load, and run no value', async t => {
   for (const [i, command] of harmless.entries()) {
     if (skipped.test(command) || !here(command.split(' ')[0].replace(/^\[$/, 'test'))) continue;
     const lines = loaded[i].results.map(r => r.text).filter(text => text !== undefined);
-    // One shell for all values of a template; each in a copy of nothing: what must not appear is the file.
+    // One shell for all values of a template, each in an empty folder: the marker file must not appear.
     const script = lines.map(line => `( ${line}\n) </dev/null >/dev/null 2>&1\n[ -e ${dir}/pwned ] && { printf '%s' ${JSON.stringify(i)}; exit 9; }\ncd ${dir}`).join('\n');
     const { status, stdout } = await shell(script, { cwd: dir, env });
     assert.notEqual(status, 9, `${command} runs its value: ${stdout}`);

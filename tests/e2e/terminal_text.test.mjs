@@ -33,7 +33,7 @@ function shown(p, args, steps = [], { TERM = 'xterm' } = {}) {
   return r.output;
 }
 
-// What is left once line ends and the escape sequences that harness itself writes are taken away.
+// The output without line ends and without the escape sequences that harness itself writes.
 const own = /\x1b\[(?:\?2004[hl]|[0-9;]*[mKGCDJAB])/g;
 function leaks(output) {
   const rest = output.replaceAll('\r\n', '\n').replaceAll(/\r+(?=\n)/g, '').replaceAll(/\r\x1b\[K/g, '').replaceAll(own, '');

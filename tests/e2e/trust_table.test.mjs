@@ -107,7 +107,7 @@ const rows = {
   'source.checksum': [git('repo', 'FIRST'), git('repo', 'FIRST', ', checksum: "sha256:SUM"')],
 };
 
-// What no single row makes.
+// Grants that depend on more than one row.
 const more = {
   'the provider at the same base_url': [model('provider: openai, base_url: "http://127.0.0.1:9/v1"'), model('provider: anthropic, base_url: "http://127.0.0.1:9/v1"')],
   'the provider at the same base_url, from the name': [settings('model: { name: m-1, base_url: "http://127.0.0.1:9/v1" }'), settings('model: { name: claude-1, base_url: "http://127.0.0.1:9/v1" }')],

@@ -119,7 +119,7 @@ test('nested calls keep the narrower of the two', t => {
   assert.match(nested('wide', { path: '../top.txt' }).error, /outside the workspace/);
   assert.match(nested('aside', { path: 'secret.txt' }).error, /tool "aside" works in .*other, outside .*src, the workspace_root of its caller/);
   assert.equal(nested('aside', { path: 'secret.txt' }, 'free'), 'outside\n');
-  // two levels down: free itself has no root, but was called by a tool that has one
+  // two levels down: the tool `free` has no root, but was called by a tool that has one
   const two = p.call('outer', { tool: 'free', args: { tool: 'read', args: { path: '../top.txt' } } }, ['--yes']);
   assert.match(JSON.stringify(two.value), /outside the workspace|max_call_depth/);
   // built-in tools

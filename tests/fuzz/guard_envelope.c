@@ -1,5 +1,5 @@
-/* An envelope of any vendor; the first byte chooses what the command line says. It must end with calls or with an error, and the refusal of
- * whatever was read must be spelled. Calls have names, paths are absolute, and nothing is left out of a patch. */
+/* An envelope of any vendor; the first byte chooses the vendor on the command line. The result must be calls or an error, and a refusal
+ * must be possible in both cases. Calls have names, paths are absolute, and no file of a patch is left out. */
 #include <stdlib.h>
 #include "guard/guard.h"
 

@@ -1,4 +1,4 @@
-/* A patch. If it is accepted, every line that a vendor could take for the header of a file names a file of the result. */
+/* A patch. If it is accepted, every line that a vendor could read as a file header must name a file of the result. */
 #include <stdlib.h>
 #include "guard/guard.h"
 

@@ -1,5 +1,5 @@
-/* What a model's server sends reads the same however it is cut, and never does harm: first byte wire, second byte size of a
- * piece. Items are a JSON list, whatever the server sent. */
+/* The response of a model's server parses the same however it is split, and never crashes: first byte wire, second byte
+ * size of a piece. Items are a JSON list, whatever the server sent. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "../unit/model/fake_client.h"

@@ -1,5 +1,5 @@
 // The table of spellings: read from spellings.txt, printed into docs/reference/rules.md.
-//   node tests/rules/table.mjs    writes the documentation again
+//   node tests/rules/table.mjs    updates the documentation
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/* attempts hold KIND MIB: holds that much memory where a sum over the memory and the descriptors of processes does not find it. Prints
+/* attempts hold KIND MIB: holds that much memory in ways that a sum over the memory and the descriptors of processes misses. Prints
  * HELD when it has all of it, "stopped" when the kernel refuses a step, and ESCAPED when nothing has ended it long after. */
 #define _GNU_SOURCE
 #include <linux/close_range.h>
@@ -63,7 +63,7 @@ static void unmapped(long bytes) {
         char *at = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) stop("mmap");
         memset(at, 'x', PIECE);
-        munmap(at + PAGE, PIECE - PAGE);                 /* the remaining part keeps all of it */
+        munmap(at + PAGE, PIECE - PAGE);                 /* the remaining part pins the whole huge page */
     }
 }
 
@@ -167,7 +167,7 @@ static void passed(long bytes) {
 
 enum { TABLES_EACH = 30000, MAPPINGS_EACH = 60000, MAPPING = 256, OPEN_EACH = 1000, OPEN = 2200, WATCH = 200 };
 
-/* Each page needs two pages of tables, and is the zero page. */
+/* Each page needs two pages of page tables and is itself the shared zero page. */
 static void far_pages(void) {
     for (uintptr_t i = 0; i < TABLES_EACH; i++) {
         const volatile char *at = mmap((void *)((i + 64) << 30), PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -190,7 +190,7 @@ static void open_many(void) {
 }
 static void descriptors(long bytes) { in_children((int)(bytes / (OPEN_EACH * OPEN)) + 1, open_many); }
 
-/* An entry belongs to a file and a number, and stays when the number is closed. */
+/* An epoll entry belongs to an open file and a descriptor number, and stays when the descriptor is closed. */
 static void watches(long bytes) {
     enum { EPOLLS = 100, FILES = 100, FIRST = 300, LAST = 1000 };
     int epolls[EPOLLS], files[FILES];
@@ -207,7 +207,7 @@ static void watches(long bytes) {
         }
 }
 
-/* The program of a process that is held by being one. */
+/* The process of the kind "processes": it holds memory by existing. */
 static void wait_here(long bytes) {
     (void)bytes;
     if (write(1, "x", 1) != 1) _exit(3);

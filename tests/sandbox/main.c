@@ -2,7 +2,7 @@
  * attempts victim FOLDER  a process with secrets, outside
  * attempts hold KIND MIB MARK  holds memory in unusual places: see hold.c
  * attempts forbid CMD…   CMD where the kernel refuses private mounts
- * attempts no-mount CMD…  CMD with a filter that refuses mount(), and lets namespaces be made
+ * attempts no-mount CMD…  CMD with a filter that refuses mount() and allows new namespaces
  * attempts read FILE      shows it; for copies of this program that have privileges by their file
  *
  * Lines NAME=VALUE of the list are variables. Each attempt has the time limit below and a line "@@ NAME STATUS TIME" over what it

@@ -124,7 +124,7 @@ static void unix_pair(void) {
         (void)!sendto(pair[0], "x", 1, 0, &to.any, sizeof to.un);
     }
 }
-/* A pair of streams is connected; can it be connected again? */
+/* Tries to connect one end of a socket pair, which is connected already, to another address. */
 static void unix_pair_again(void) {
     Name to = { .un = { .sun_family = AF_UNIX } }, none = { .any = { .sa_family = AF_UNSPEC } };
     int pair[2];

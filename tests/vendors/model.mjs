@@ -1,4 +1,4 @@
-// A scripted model server for the agents of other vendors, on the wire that each of them speaks. A user message with RUN[command] gets one call
+// A scripted model server for the agents of other vendors, in the wire format that each of them uses. A user message with RUN[command] gets one call
 // of the agent's shell tool with that command, WRITE[path] one of its tool for writing files; the next request gets the answer "done".
 import { createServer } from 'node:http';
 

@@ -1,5 +1,5 @@
-// harness guard in front of the real programs: a refused call does not happen, an allowed one does, and a guard that fails lets nothing through
-// where the vendor makes that possible. Where it does not, the test asserts the hole, and `guard doctor` names it. FULL=1 runs every case.
+// harness guard in front of the real programs: a refused call does not happen, an allowed one does, and if the guard fails, no call runs, for
+// vendors that support this. For the others the test asserts the gap, which `guard doctor` reports. FULL=1 runs every case.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

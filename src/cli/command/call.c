@@ -218,7 +218,7 @@ static int run(Calling *c) {
     int status = opening_open(&c->open, cli, NULL);
     if (status >= 0) return status;
     report_nothing(cli, runtime_project(c->open.rt));
-    if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* delegate is a tool too */
+    if (!agent_set_new(c->open.rt, &(AgentsConfig){ 0 }, &c->agents, &err)) return cli_fail(cli, CLI_FAILED, &err);   /* the tool `delegate` needs agents */
     mcp_remotes_list_for(c->open.servers, str_from(cli->args.operands[0]), NULL);
     if (!add_flags_to(c, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     warn_not_object(c);

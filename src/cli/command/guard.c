@@ -1,4 +1,4 @@
-/* harness guard: the hook itself behind global flags, its log, and recorded envelopes. */
+/* harness guard: the hook (if global flags precede it), the log of decisions, and replay of recorded envelopes. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
-/* main() runs a hook before it parses flags; this is reached with a global flag in front, or without a vendor. */
+/* main() runs a hook before it parses flags; this function runs after a global flag, or without a vendor. */
 int command_guard(Cli *cli) {
     char *argv[5];
     int n = 0;

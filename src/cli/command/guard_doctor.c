@@ -1,4 +1,4 @@
-/* harness guard doctor: is each agent's hook installed, current and trusted, does it refuse, and what stays open? */
+/* harness guard doctor: checks for each agent that the hook is installed, current and trusted and refuses a call, and lists what it cannot stop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

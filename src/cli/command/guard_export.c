@@ -1,5 +1,5 @@
-/* harness guard export codex-rules: rules that deny shell commands, as Codex's exec policy. Codex checks it without a process, so it also holds when a
- * hook does not run. It compares the first words of a command only. */
+/* harness guard export codex-rules: rules that deny shell commands, as Codex's exec policy. Codex checks it without a process, so it also applies when
+ * a hook does not run. It compares the first words of a command only. */
 #include "cli/report.h"
 #include "value/json.h"
 

@@ -34,8 +34,8 @@ static const char *home_folder(void) {
     return pw ? pw->pw_dir : home;
 }
 
-/* Follows links of the user's own home folder, as managers of dotfiles make them. A project's links may be another person's work: they must
- * stay in the project. */
+/* Follows links of the user's own home folder, which dotfile managers create. Another person may have created a project's links: their
+ * targets must be in the project. */
 static bool resolve(GuardFile *f, Error *err) {
     char real[PATH_MAX], part[PATH_MAX];
     struct stat st;
@@ -118,7 +118,7 @@ static bool write_file(Work *w, Error *err) {
     return make_folders(w->file.path, err) && replace_file(w->file.path, buf_str(&w->after), mode, err);
 }
 
-/* If nothing was changed since install, the file from before it, byte for byte. */
+/* If nothing was changed since install, restores the file from before it, byte for byte. */
 static bool restore(Work *w) {
     char path[PATH_MAX + 32];
     Buf again = { 0 };
@@ -139,7 +139,7 @@ static bool remove_entries(Work *w, Error *err) {
     if (!restored && w->after.n == 0) {
         if (unlink(w->file.path) != 0) return error_set(err, ERR_IO, "%s: %m", w->file.path);
         snprintf(path, sizeof path, "%s", w->file.path);
-        rmdir(dirname(path));                /* if install made it; fails if it holds anything */
+        rmdir(dirname(path));                /* removes a folder that install created; fails if it is not empty */
         return true;
     }
     if (!write_file(w, err)) return false;

@@ -1,4 +1,4 @@
-/* harness mcp add: writes a server's entry into the project's file and leaves every other byte of it as it was. */
+/* harness mcp add: writes a server's entry into the project's file and leaves every other byte unchanged. */
 #include <unistd.h>
 #include "base/file.h"
 #include "cli/mcp_direct.h"
@@ -162,7 +162,7 @@ static bool stays_local(const Args *args) {
     return false;
 }
 
-/* A program that downloads what it starts would wait for a network that the sandbox does not have. */
+/* A program that downloads what it runs (npx, uvx) would wait for a network that the sandbox does not have. */
 static bool settle_network(Adding *a, Error *err) {
     const Args *args = &a->cli->args;
     a->network = args_has(args, "--network");

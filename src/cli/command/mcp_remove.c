@@ -1,4 +1,4 @@
-/* harness mcp remove: takes a server's entry out of the project's file and leaves every other byte of it as it was. */
+/* harness mcp remove: removes a server's entry from the project's file and leaves every other byte unchanged. */
 #include <string.h>
 #include "base/file.h"
 #include "cli/mcp_entry.h"

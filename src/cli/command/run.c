@@ -105,7 +105,7 @@ static int one_job(Running *r, Str text) {
     return CLI_INTERRUPTED;
 }
 
-/* With a prompt that is answered first. If nothing more is said, the line about resuming is written here. */
+/* Answers the prompt first. If the user sends no further message, prints the line about resuming here. */
 static int conversation(Running *r) {
     Talk t = talk_of(r);
     Error err = { 0 };
@@ -195,7 +195,7 @@ static bool switch_run(void *running, Str id, Session **session, Error *err) {
     return ok;
 }
 
-/* Continues the run `id`, which was paused, with the agents of one project or the other. */
+/* Continues the paused run `id` with the agents of the old or the new project. */
 static bool continue_run(Running *r, Str id, Agents *agents, Error *err) {
     Wanted p;
     if (!want_session(r, id, &p, err)) return false;

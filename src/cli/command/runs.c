@@ -1,4 +1,4 @@
-/* harness runs: the list. */
+/* harness runs: lists the runs of the project. */
 #include <ctype.h>
 #include <stdlib.h>
 #include "base/clock.h"

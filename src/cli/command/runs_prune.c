@@ -9,7 +9,7 @@ typedef struct Pruning { Cli *cli; Arena arena; VEC(Old) old; int64_t before_ns;
 
 /* ---- which ---- */
 
-/* An interrupted run has an answer to finish, and its questions wait for it. */
+/* Keeps interrupted runs: their answer is not finished, and their questions may still be open. */
 static bool add_old(void *ctx, const StoreRun *r) {
     Pruning *p = ctx;
     bool running = str_eq(r->status, STR("running")), open = str_eq(r->status, STR("interrupted"));
@@ -72,7 +72,7 @@ static void write_text(Pruning *p) {
 
 static int prune(Pruning *p, Store *s, Error *err) {
     bool ok = store_run_each(s, add_old, p, err) && remove_old(p, s, err);
-    /* Rewriting the file would make a running process wait. */
+    /* Not while a process is running: rewriting the file would block it. */
     if (ok && p->removed && !p->live && !args_has(&p->cli->args, "--dry-run")) ok = store_shrink(s, err);
     if (!ok) return cli_fail(p->cli, CLI_FAILED, err);
     if (p->cli->json) write_json(p);

@@ -1,4 +1,4 @@
-/* harness runs verify: whether the stored events are those that were written. */
+/* harness runs verify: checks that the stored events are unchanged. */
 #include "base/digest.h"
 #include "cli/state.h"
 #include "value/json.h"
@@ -17,7 +17,7 @@ static bool add_break_json(void *ctx, const StoreBreak *b) {
     return true;
 }
 
-/* A line for each break. A change and an insertion that was renumbered look alike. */
+/* Prints a line for each mismatch. A changed event and an inserted one whose followers were renumbered look the same. */
 static bool add_break(void *ctx, const StoreBreak *b) {
     Verifying *v = ctx;
     unsigned long long from = b->from, to = b->to;
@@ -81,7 +81,7 @@ static bool verify_named(Verifying *v) {
     return ok;
 }
 
-/* The ids first: a walk over all runs would otherwise be one long transaction. */
+/* Reads the ids first, because verifying inside the walk would be one long transaction. */
 typedef struct Ids { Arena arena; VEC(Str) at; } Ids;
 
 static bool add_id(void *ctx, const StoreRun *r) {

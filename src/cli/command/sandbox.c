@@ -129,7 +129,7 @@ static void say_lines(const Job *j, SayLevel kind, Str lines) {
     while (lines.n && str_next_line(&lines, &line)) cli_say(j->cli, kind, line);
 }
 
-/* A folder without a valid project still has files that git and other agents run. False: nothing may be loaded. */
+/* A folder without a valid project still has files that git and other agents run. False: the caller must not load anything. */
 static bool find_protected(Job *j, Buf *told, Error *err) {
     Problems problems = { 0 };
     Project *project = NULL;

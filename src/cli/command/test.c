@@ -140,7 +140,7 @@ static int run(Testing *t) {
     int status = opening_config(&t->open, cli, &t->place.config);
     if (status >= 0) return status;
     if (!report_load(cli, false, &t->project, &t->problems)) return report_failure(cli, &t->problems), CLI_FAILED;
-    t->place.config.open_files = NULL;                    /* once, and not by every test */
+    t->place.config.open_files = NULL;                    /* printed once here instead of by every test */
     if (!opening_events(&t->open, t->project, &err) || !trusted(t, &err) || !prepare(t, &err)) return cli_fail(cli, CLI_FAILED, &err);
     if (!test_suite_run(&t->suite, &t->place)) return CLI_INTERRUPTED;
     report_nothing(cli, t->project);

@@ -42,7 +42,7 @@ static int show_request(Cli *cli, const char *format) {
     return status;
 }
 
-/* Hidden tools last, each with the rule that hides it: explains with -v where a tool is. */
+/* Lists hidden tools last, each with the rule that hides it (-v), so that the user learns why a tool is missing. */
 static void add_verbose(Cli *cli, const Project *p, const Policy *policy) {
     Buf *out = &cli->out;
     size_t shown = 0, hidden = 0;

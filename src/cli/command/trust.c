@@ -8,14 +8,14 @@
 #include "tool/protect/record.h"
 #include "value/json.h"
 
-/* A path stays on its line, whatever characters it has. */
+/* Escapes a path, so that a line break in it cannot start a new line. */
 static void add_line(Buf *out, const char *before, Str path, const char *after) {
     buf_add(out, str_from(before));
     cli_escape_all(out, path, false);
     buf_add_fmt(out, "%s\n", after);
 }
 
-/* Values of keys are JSON already; a path that was found out, or a user, is text. */
+/* Values of keys are JSON already; a path that was computed, or a user name, is plain text. */
 static void add_value(Buf *out, const Grant *g) {
     if (g->line) buf_add(out, g->value);
     else json_write_string(out, g->value, false);
@@ -121,7 +121,7 @@ static bool add_waiting(Cli *cli, const char *dir, Error *err) {
     char root[PATH_MAX];
     Buf told = { 0 }, diff = { 0 };
     RecordPlaces places;
-    if (!project_root(&(ProjectInput){ .dir = dir ? dir : cli_project(cli), .config = cli->config }, root)) return true;      /* loading reports this */
+    if (!project_root(&(ProjectInput){ .dir = dir ? dir : cli_project(cli), .config = cli->config }, root)) return true;      /* loading reports this error */
     record_places(NULL, &places);
     bool ok = record_waiting(&places, root, &told, &diff, err);
     if (diff.n) {

@@ -48,7 +48,7 @@ static size_t complete(const Str *names, size_t n, Str typed, size_t *at, size_t
 
 /* ---- dialogs ---- */
 
-/* Only our own lines start at the left edge. */
+/* Indents text from outside: only harness's own lines start at the left edge. */
 static void add_indented(Buf *out, Str text) {
     for (Str line; str_next_line(&text, &line);) {
         buf_add(out, STR("  "));
@@ -126,7 +126,8 @@ static Str in_home(Picking *p, Str typed) {
 
 static int by_name(const void *a, const void *b) { return str_cmp(*(const Str *)a, *(const Str *)b); }
 
-/* Lists the entries of a folder that begin like the last part of the path; folders end with a slash. Names that begin with a period only when asked for. */
+/* Lists the entries of a folder that begin like the last part of the path; folders end with a slash. Lists names that begin with a period
+ * only if the input does, too. */
 static void list_folder(Picking *p, Str path) {
     size_t cut = path.n;
     while (cut > 0 && path.at[cut - 1] != '/') cut--;
@@ -166,7 +167,7 @@ static void list_all(Picking *p) {
 
 static bool is_folder(Str path) { return str_ends(path, STR("/")); }
 
-/* Picks a file, or says why not. */
+/* Adds the file to the picked ones, or tells the user why it cannot be picked. */
 static bool pick(Picking *p, Str path, Buf *text) {
     Error why = { 0 };
     if (!p->ask->check(p->ask->ctx, path, &why)) {
@@ -213,7 +214,7 @@ static void take(Picking *p, Str said, Buf *text) {
     bool anywhere = path.n && (path.at[0] == '/' || path.at[0] == '.');
     struct stat st;
     bool exists = anywhere && stat(copy(p, path).at, &st) == 0;
-    if (exists && !S_ISDIR(st.st_mode)) {                 /* it is complete, and refused */
+    if (exists && !S_ISDIR(st.st_mode)) {                 /* a complete path, which was refused */
         (void)pick(p, path, text);
         return;
     }
@@ -222,7 +223,7 @@ static void take(Picking *p, Str said, Buf *text) {
     else list_offered(p, path);
     while (p->n == 1 && is_folder(p->list[0]) && anywhere) list_folder(p, p->list[0]);
     if (p->n == 1) (void)pick(p, p->list[0], text);
-    else if (p->n == 0) (void)pick(p, path, text), list_all(p);      /* says why not */
+    else if (p->n == 0) (void)pick(p, path, text), list_all(p);      /* tells the user why not */
 }
 
 static void add_list(const Picking *p, Buf *text) {

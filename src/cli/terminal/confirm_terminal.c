@@ -30,7 +30,8 @@ static void say(Terminal *t, Str s) {
     (void)cli_write(t->fd, s, true);
 }
 
-/* A question holds the screen: other output waits until it is answered. Keys typed before are not meant as the answer. False: `cancel` fired
+/* Holds the screen for a question: other output waits until it is answered. Discards keys typed before, which are not meant as the answer.
+ * False: `cancel` fired
  * while another question was open. */
 static bool start_question(Terminal *t, Cancel *cancel) {
     if (!screen_hold(cancel)) return false;
@@ -169,7 +170,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
         Str said = str_trim(buf_str(&line));
         bool known = understand(q, said, &answer);
         if (known && (answer == CONFIRM_NO || !missing)) break;
-        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes counts for what was shown */
+        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes applies only to what was shown */
             buf_reset(&text);
             missing = add_question(t, q, true, &text);
             buf_add(&text, STR("> "));

@@ -69,7 +69,7 @@ static void on_stop(int number) {
 static void on_continue(int number) {
     int kept = errno;
     (void)number;
-    if (atomic_load(&tty.mode) != MODE_BEFORE && in_foreground()) {      /* else setting modes would stop it again */
+    if (atomic_load(&tty.mode) != MODE_BEFORE && in_foreground()) {      /* otherwise setting the modes would stop the process again */
         set_quiet();
         if (atomic_load(&tty.paste)) ask_for_paste(true);
         if (atomic_load(&tty.mode) == MODE_EDITING) atomic_store(&tty.continued, 1);

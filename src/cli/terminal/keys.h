@@ -1,8 +1,8 @@
 /* The keyboard: the terminal's modes, and the keys that were typed before a prompt reads them. A process has one terminal,
  * so the state is global.
  *
- * Between keys_open and keys_close keys are not echoed and are available at once; Ctrl-C and Ctrl-Z stay signals. The modes
- * of before are restored at keys_close, while the process is stopped (Ctrl-Z), and when a signal ends it. */
+ * Between keys_open and keys_close keys are not echoed and are available at once; Ctrl-C and Ctrl-Z stay signals. The
+ * previous modes are restored at keys_close, while the process is stopped (Ctrl-Z), and when a signal ends it. */
 #pragma once
 #include "base/cancel.h"
 #include "base/str.h"
@@ -17,10 +17,10 @@ void keys_close(bool keep);
 /* While the agent works: a thread reads keys into the buffer if they are kept, so that the terminal's queue cannot fill up
  * (a full queue takes no Ctrl-C either). */
 void keys_collect(bool on);
-/* Around reading from the terminal: stops the thread, and keeps or drops what was typed before. */
+/* Call these before and after reading from the terminal: stops the thread, and keeps or drops keys typed before. */
 void keys_ask(int fd);
 void keys_answered(void);
-void keys_drain(int fd);                 /* in between: the same for what was typed until now, before a question is repeated */
+void keys_drain(int fd);                 /* between the two, before a question is repeated: keeps or drops keys typed until now */
 
 /* For the line editor, which sets modes of its own. */
 void keys_editing(bool on);

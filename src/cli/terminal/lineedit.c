@@ -40,8 +40,8 @@ struct LineEdit {
     sigset_t mask;                       /* of the reader, with SIGINT unblocked */
     char *line;                          /* buffer of getline */
     size_t line_size;
-    char input[4096]; size_t at, n;      /* read from the terminal, up to n; used, up to at */
-    char queue[4]; size_t n_queue;       /* before that: keys that replace an escape sequence */
+    char input[4096]; size_t at, n;      /* bytes read from the terminal: n; of these consumed: at */
+    char queue[4]; size_t n_queue;       /* keys that replace an escape sequence; read before `input` */
     Buf paste;                           /* inserted by KEY_PASTE */
 };
 
@@ -66,9 +66,9 @@ static char *show_prompt(EditLine *el) {
     return (char *)(uintptr_t)reading->prompt;
 }
 
-/* Draws the prompt and the line below the cursor, in the modes of the editor. */
+/* Sets the editor's terminal modes and draws the prompt and the line below the cursor. */
 static void draw_again(LineEdit *e) {
-    e->lib.el_set(e->el, EL_PREP_TERM, 0);               /* else it believes that the modes are still set */
+    e->lib.el_set(e->el, EL_PREP_TERM, 0);               /* otherwise libedit believes that the modes are still set */
     e->lib.el_set(e->el, EL_PREP_TERM, 1);
     e->lib.el_resize(e->el);
     e->lib.el_set(e->el, EL_REFRESH);
@@ -88,7 +88,7 @@ static size_t rows_above(LineEdit *e) {
     return rows;
 }
 
-/* Terminals break long rows again when their width changes, so the editor's idea of where the cursor is does not hold. */
+/* Terminals break long rows again when their width changes, so the cursor is not where the editor believes. */
 static void fit_again(LineEdit *e) {
     Buf out = { 0 };
     size_t up = rows_above(e);
@@ -157,7 +157,7 @@ static ssize_t read_byte(LineEdit *e, char *out) {
 
 /* ---- escape sequences: libedit knows few of them, and would insert the rest of the others as text ---- */
 
-/* What is typed instead: keys of the emacs map. */
+/* Keys of the emacs map that replace an escape sequence. */
 static const struct { const char *sequence, *keys; } sequences[] = {
     { "[A", "\020" },     { "OA", "\020" },     { "[B", "\016" },     { "OB", "\016" },     { "[C", "\006" },     { "OC", "\006" },
     { "[D", "\002" },     { "OD", "\002" },     { "[H", "\001" },     { "OH", "\001" },     { "[1~", "\001" },    { "[7~", "\001" },
@@ -223,7 +223,7 @@ static bool read_paste(LineEdit *e) {
         if (read_byte(e, &c) != 1) return false;
         buf_add_char(&e->paste, c);
         if (c == '~' && str_ends(buf_str(&e->paste), STR(end))) break;
-        if (e->paste.n > PASTE_MAX) e->paste.n--;            /* drops the rest, but still waits for the end */
+        if (e->paste.n > PASTE_MAX) e->paste.n--;            /* drops the rest of a long paste, but still reads to its end */
     }
     e->paste.n -= sizeof end - 1;
     tidy_paste(&e->paste);
@@ -445,14 +445,14 @@ static const char *edit_line(LineEdit *e, int *n) {
     sigemptyset(&resize.sa_mask);
     sigaction(SIGWINCH, &resize, &before);
     e->lib.el_resize(e->el);                             /* it may have changed since the last line */
-    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt is shown: input typed from then on is for us */
+    e->lib.el_set(e->el, EL_PREP_TERM, 1);               /* before the prompt is shown, so that keys typed from then on are read by the editor */
     const char *line = e->lib.el_gets(e->el, n);
     sigaction(SIGWINCH, &before, NULL);
     pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
     return line;
 }
 
-/* Drops the line, and what of it is shown below the cursor. */
+/* Discards the line, and clears the part of it that is shown below the cursor. */
 static void drop_line(LineEdit *e) {
     const LineInfo *line = e->lib.el_line(e->el);
     e->typed = line->lastchar > line->buffer;

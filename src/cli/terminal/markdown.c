@@ -330,7 +330,7 @@ void markdown_feed(Markdown *m, Str piece, Buf *out) {
     for (size_t i = 0; i < piece.n; i++) {
         char c = piece.at[i];
         bool more = ((unsigned char)c & 0xc0) == 0x80;
-        if (m->n_part && !more) flush_part(m, out);              /* it can no longer be completed */
+        if (m->n_part && !more) flush_part(m, out);              /* the character can no longer be completed */
         if (m->n_part == 0 && c >= ' ' && c < 127) {             /* the common case */
             feed_byte(m, c, out);
             continue;

@@ -4,7 +4,7 @@
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/width.h"
 
-enum { COLUMNS_MAX = 64, GAP = 3, FLOOR_MAX = 16 };      /* GAP: " │ ". FLOOR_MAX: of a long word at least so much stays in one line */
+enum { COLUMNS_MAX = 64, GAP = 3, FLOOR_MAX = 16 };      /* GAP: " │ ". FLOOR_MAX: a column is narrowed to its longest word, or to this if the word is longer */
 
 typedef enum { ALIGN_LEFT, ALIGN_CENTER, ALIGN_RIGHT } Align;
 typedef struct Row { Str cells[COLUMNS_MAX]; size_t n; } Row;
@@ -133,9 +133,9 @@ static bool fit(Grid *g, size_t width) {
 
 /* ---- drawing ---- */
 
-typedef struct Piece { Buf text; Str rest; Str effect; } Piece;  /* effect: in force at the end of the line written last */
+typedef struct Piece { Buf text; Str rest; Str effect; } Piece;  /* effect: the colours active at the end of the last line written */
 
-/* The next line of a cell, padded; its effects end with it, and are taken up in the next one. */
+/* The next line of a cell, padded; its effects (colours) end with the line and are set again in the next one. */
 static void put_line(Piece *p, const Column *c, bool last, Buf *out) {
     Str line = { 0 };
     size_t ignored;

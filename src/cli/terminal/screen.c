@@ -66,7 +66,7 @@ static bool must_wait(bool stream) {
 }
 
 static void enqueue(int fd, Str text, bool stream) {
-    if (screen.dropped || screen.text.n + text.n > SCREEN_QUEUE_MAX) {           /* no gaps: all that follows is dropped too */
+    if (screen.dropped || screen.text.n + text.n > SCREEN_QUEUE_MAX) {           /* once output was dropped, drops all that follows: no gaps */
         screen.dropped += text.n;
         return;
     }

@@ -25,10 +25,10 @@ void screen_live_end(void);                  /* erases it */
 /* Waits until no other thread holds the screen. False: `cancel` (may be NULL) fired first. Calls of one thread nest. */
 bool screen_hold(Cancel *cancel);
 void screen_release(void);                   /* writes what has waited */
-/* A prompt holds the screen for as long as the user likes, so it must make way for questions: when screen_wanted_fd() is
+/* A prompt holds the screen for as long as the user likes, so it must let questions of other threads through: when screen_wanted_fd() is
  * readable, it calls screen_yield, which lets them be asked and answered. -1: out of descriptors. */
 int screen_wanted_fd(void);
 void screen_yield(void);
 
-/* Before the process ends: writes what has waited, and holds nothing back from now on. */
+/* Before the process ends: writes the queue; from now on output is not queued. */
 void screen_abandon(void);

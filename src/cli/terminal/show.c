@@ -35,7 +35,7 @@ struct Show {
     VEC(ShownTool) tools;                /* running */
     Markdown markdown;
     Wrap wrap;                           /* of reasoning, and without colours of the answer */
-    Buf part;                            /* of both: the first bytes of an incomplete character */
+    Buf part;                            /* for both: the first bytes of an incomplete character */
 };
 
 /* ---- output; the caller holds the lock ---- */
@@ -314,7 +314,7 @@ static void on_retry(void *ctx, int attempt, int64_t wait_ms, const Error *why) 
 
 /* ---- Person ---- */
 
-/* Before a question: the line of the answer ends. The question itself holds the screen. */
+/* Before a question: ends the line of the answer. The question itself holds the screen. */
 static void settle(Show *s) {
     pthread_mutex_lock(&s->lock);
     finish_text(s);

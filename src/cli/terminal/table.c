@@ -5,7 +5,7 @@
 #include "cli/terminal/width.h"
 #include "cli/terminal/wrap.h"
 
-enum { GAP = 2, LAST_MIN = 24, BELOW = 4 };      /* spaces between columns; the last column needs LAST_MIN columns, else it stands below, indented */
+enum { GAP = 2, LAST_MIN = 24, BELOW = 4 };      /* spaces between columns; a last column narrower than LAST_MIN goes on the line below, indented */
 
 void table_add(Table *t, Str text) {
     size_t from = t->text.n;
@@ -60,7 +60,7 @@ static void add_last(Buf *out, Str text, size_t at, size_t fit, bool below) {
     buf_clear(&lines);
 }
 
-/* Not even the other columns fit: the cells follow each other, and the row is broken where it must. */
+/* If not even the other columns fit, writes the cells one after another and breaks the row where necessary. */
 static void write_narrow(const Table *t, const TableCell *row, Buf *out, size_t indent, size_t fit) {
     Wrap w = { .width = fit, .hard = true, .started = true, .hang = indent + BELOW };
     width_add_spaces(out, indent);

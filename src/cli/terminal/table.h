@@ -1,5 +1,5 @@
 /* Text in columns: each column as wide as its widest cell. On a terminal the last column is broken at words to fit its width; if too little room is left,
- * the last cell of each row stands below the others. */
+ * the last cell of each row goes on a line below the others. */
 #pragma once
 #include "base/str.h"
 #include "base/vec.h"

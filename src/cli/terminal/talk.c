@@ -170,8 +170,8 @@ static int take_command(Talking *k, Str line) {
     Buf text = { 0 };
     int status = CLI_OK;
     bool typed = talk_command(k->t, line, &text, &k->leave);
-    if (!k->t->session) return buf_clear(&text), CLI_FAILED;             /* /reload lost it, and has said why */
-    if (session_unfinished(k->t->session)) status = say(k, STR(""));     /* /resume: the answer that the run still owes */
+    if (!k->t->session) return buf_clear(&text), CLI_FAILED;             /* /reload could not continue the run, and has reported why */
+    if (session_unfinished(k->t->session)) status = say(k, STR(""));     /* /resume: finishes the answer that was interrupted */
     Str message = str_trim(buf_str(&text));
     if (status == CLI_OK && message.n) status = typed ? say_typed(k, message) : say(k, message);
     buf_clear(&text);

@@ -22,6 +22,6 @@ typedef struct Talk {
  * message. */
 int talk(Talk *t);
 
-/* One answer, with Ctrl-C handling: to `text`, or if it is empty, the answer that a resumed run still owes. Shows and
+/* One answer, with Ctrl-C handling: to `text`, or if it is empty, the unfinished answer of a resumed run. Shows and
  * prints everything; *status is the reply's. False: the journal cannot be written (*err). */
 bool talk_answer(const Talk *t, Str text, RunStatus *status, Error *err);

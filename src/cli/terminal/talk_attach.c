@@ -41,7 +41,7 @@ static bool read_path(Str text, size_t *i, Buf *path) {
 /* An "@" starts a path only at the start of a word: mail addresses are text. */
 static bool starts_path(Str text, size_t i) { return text.at[i] == '@' && (i == 0 || is_space(text.at[i - 1]) || strchr("([{\"'", text.at[i - 1])); }
 
-typedef enum { PATH_MISSING, PATH_FOLDER, PATH_THERE } PathKind;      /* PATH_THERE: a file, or nothing that may be looked at: read says why */
+typedef enum { PATH_MISSING, PATH_FOLDER, PATH_THERE } PathKind;      /* PATH_THERE: a file, or a path that may not be examined: the tool read reports why */
 
 static PathKind kind_of(const Talk *t, Str path) {
     JailStat st = { 0 };

@@ -42,7 +42,7 @@ void talk_resume(Doing *d);
 void talk_reload(Doing *d);
 
 /* talk_attach.c */
-/* Attaches every file that `text` names with @path, and says for each what became of it. False: the journal cannot be written (*err). */
+/* Attaches every file that `text` names with @path, and shows the outcome for each. False: the journal cannot be written (*err). */
 bool talk_attach(const Talk *t, Str text, Error *err);
 /* !cmd: a call of bash, shown to the user and sent to the agent with the next message. False as above. */
 bool talk_shell(const Talk *t, Str command, Error *err);

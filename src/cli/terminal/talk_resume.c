@@ -1,4 +1,4 @@
-/* /resume and /reload: another run, or other rules, in the same conversation. */
+/* /resume continues another run, /reload loads the project's files again; both stay in the same conversation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ static void show_message(Buf *out, Value m) {
     }
 }
 
-/* The last exchanges. */
+/* Shows the last exchanges. */
 static void show_conversation(Doing *d) {
     Session *s = d->t->session;
     size_t n = session_message_count(s), from = n, users = 0;

@@ -85,7 +85,7 @@ static void add_output(Buf *out, Str text, size_t indent, const TimelineStyle *s
     add_fold(out, lines - most, indent, s);
 }
 
-/* Without the two lines that name the file: the line of the call does. */
+/* Omits the two lines that name the file, because the line of the call names it. */
 static void add_diff(Buf *out, Str text, size_t indent, const TimelineStyle *s) {
     Str rest = text, line;
     if (str_starts(rest, STR("--- "))) str_next_line(&rest, &line), str_next_line(&rest, &line);
@@ -110,7 +110,7 @@ static size_t add_head(Buf *out, const TimelineCall *c, size_t indent, size_t co
     return used;
 }
 
-/* The verdict under the call. */
+/* Writes the verdict below the call. */
 static void add_narrow(Buf *out, const TimelineCall *c, Str time, size_t indent, const TimelineStyle *s) {
     Buf rest = { 0 };
     add_head(out, c, indent, s->width, s);
@@ -120,7 +120,7 @@ static void add_narrow(Buf *out, const TimelineCall *c, Str time, size_t indent,
     buf_clear(&rest);
 }
 
-/* The verdict beside it, and the time at the right edge unless the verdict needs that room. */
+/* Writes the verdict on the same line, and the time at the right edge if there is room. */
 static void add_wide(Buf *out, const TimelineCall *c, Str time, size_t indent, const TimelineStyle *s) {
     size_t at = s->width * 11 / 20, used = add_head(out, c, indent, at - 1, s), room = s->width - (used < at ? at : used + 1);
     size_t for_time = width_of(time) + 2;
@@ -204,7 +204,7 @@ static void write_text(const TimelineItem *i, Buf *out, const TimelineStyle *s, 
     }
 }
 
-/* The prompt, and at its right what answering it took. */
+/* The prompt, and at its right the time and cost of the answer. */
 static void write_prompt(const TimelineItem *i, Buf *out, const TimelineStyle *s) {
     Buf line = { 0 }, right = { 0 };
     Str rest = i->text, first;

@@ -1,4 +1,4 @@
-/* Events of a run become the items of a timeline. */
+/* Converts the events of a run into the items of a timeline. */
 #include <stdlib.h>
 #include "base/mem.h"
 #include "cli/terminal/timeline_private.h"
@@ -23,7 +23,8 @@ void timeline_free(Timeline *t) {
 
 static Str keep(Timeline *t, Str text) { return arena_str(&t->arena, text); }
 
-/* Below the call that its agent or script works for. Deeper ones are beside each other, so that a damaged run does not nest without end. */
+/* Places an item below the call that its agent or script works for. Beyond the maximum depth items become siblings, so that a damaged run
+ * cannot nest endlessly. */
 static TimelineItem *add_item(Timeline *t, TimelineKind kind, const Event *e) {
     TimelineItem *i = ARENA_ARRAY(&t->arena, TimelineItem, 1), *in = e->parent.n ? table_get(&t->calls, e->parent) : NULL;
     if (!in || in->level >= TIMELINE_LEVELS) in = in ? in->in : &t->top;

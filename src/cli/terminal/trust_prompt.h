@@ -4,7 +4,7 @@
 
 RuntimeAskTrust trust_prompt_ask;                  /* ctx is a Terminal */
 MarkAsk trust_prompt_changed;                      /* ctx is a Terminal */
-/* The screen for the decision: what the project asks for, and what changed. Escaped for a terminal. */
+/* The text shown before the decision: what the project asks for, and what changed. Escaped for a terminal. */
 void trust_prompt_screen(const TrustSubject *s, TrustState state, Buf *out);
 /* Opens a project for inspection: without trust, without a store, and without restricting this process. NULL with *err;
  * an invalid project is reported, and *err says so. */

@@ -1,5 +1,5 @@
 /* Breaks streamed text into lines at words, to fit the width of the terminal. The last word is held back until it is
- * complete. Continued lines are indented like their first line; those of list items and quotes stand below its text.
+ * complete. Continued lines are indented like their first line; those of list items and quotes align with its text.
  * The result does not depend on how the text was split. */
 #pragma once
 #include "base/str.h"

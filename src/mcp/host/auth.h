@@ -10,7 +10,7 @@ typedef struct ServeAuthConfig {         /* strings are borrowed */
     Str token;                           /* empty: none */
     Str issuer;                          /* of an authorization server; empty: none */
     const Buf *resource;                 /* our URL, the required audience; known before the first request */
-    Str scope;                           /* that they must include */
+    Str scope;                           /* scopes that such tokens must include */
     Cancel *stop;
 } ServeAuthConfig;
 

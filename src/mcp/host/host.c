@@ -74,7 +74,7 @@ bool serve_project_open(const McpHostConfig *config, Runtime *share, Runtime **r
                                                               * fails */
     if (!runtime_open(&c, rt, problems, err)) return false;
     if (config->secret.n) redact_add_value(runtime_redactor(*rt), config->secret);
-    return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* delegate is a tool too */
+    return agent_set_new(*rt, &(AgentsConfig){ 0 }, agents, err) || (runtime_close(*rt), false);     /* the tool `delegate` needs agents */
 }
 
 bool mcp_host_new(const McpHostConfig *config, McpHost **out, Problems *problems, Error *err) {
@@ -121,7 +121,7 @@ void mcp_host_close(McpHost *s, int64_t grace_ms) {
     pthread_mutex_lock(&s->lock);
     s->closing = true;
     pthread_mutex_unlock(&s->lock);
-    while (s->peers) {                                   /* no peer can be added now */
+    while (s->peers) {                                   /* no peer can be added any more */
         int64_t left = (until - clock_mono_ns()) / 1000000;
         mcp_peer_close(s->peers, left > 0 ? left : 0);
     }

@@ -60,8 +60,8 @@ struct McpPeer {
     Flight *flights;
     size_t n_flights;
     size_t bytes;
-    uint64_t ended, stalled;             /* count of ended flights; that count at the last wait that timed out, plus
-                                          * 1 */
+    uint64_t ended, stalled;             /* number of ended flights; `stalled`: that number at the last wait that
+                                          * timed out, plus 1 */
     PeerRun *runs[PEER_RUNS_MAX];        /* newest first */
     bool closing;
     struct McpInput *input;              /* owned by mcp/host/input_ask.c */

@@ -186,7 +186,7 @@ bool input_inquire(InputWay *w, HostAsk *asks, size_t n, Heap *heap, Cancel *can
     return ok;
 }
 
-/* The terminal's choice as a form. Its answer counts only if given after the question: clients cannot confirm in
+/* The terminal's choice as a form. Answers given before the question are ignored: clients cannot confirm in
  * advance. */
 static const char confirm_form[] =
     "{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\",\"title\":\"Run it?\",\"description\":"

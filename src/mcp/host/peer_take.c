@@ -81,8 +81,8 @@ static Flight *take_request(Flight *f, McpPeer *p, const RpcMessage *m, McpVersi
     switch (flight_enter(f, &err)) {
     case FLIGHT_IN:
         return start(f, version);
-    case FLIGHT_ID_USED:                                     /* respond anyway, even though the client may match it to
-                                                              * the other request */
+    case FLIGHT_ID_USED:                                     /* respond with this id anyway, although the client may
+                                                              * match it to the other request */
         send_error(link, m->id, RPC_INVALID_REQUEST, "the id of this request is still in use by another one");
         break;
     case FLIGHT_FULL:

@@ -291,7 +291,7 @@ static bool same_files(const Project *a, const Project *b) {
     return same;
 }
 
-/* `maybe`: time stamps alone suggest a change, and they are coarse; the same files again are not one. */
+/* `maybe`: only time stamps suggest a change. They are coarse, so identical contents are not a change. */
 static void reload(struct McpWatch *w, bool maybe) {
     Problems problems = { 0 };
     Error err = { 0 };
@@ -339,8 +339,8 @@ static bool settle(struct McpWatch *w) {
     return true;
 }
 
-/* Loads the project again and watches its files. False: a file has changed since this began, so what was loaded may be older than what
- * learn() has noted. */
+/* Loads the project again and watches its files. False: a file has changed since the load began, so the loaded project may be older
+ * than the state that learn() recorded. */
 static bool reload_and_learn(struct McpWatch *w, bool maybe) {
     Arena arena = { 0 };
     size_t n = w->paths.n;

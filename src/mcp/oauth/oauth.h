@@ -55,8 +55,8 @@ bool oauth_headers(OAuth *a, OAuthTry *attempt, Str method, Str url, Cancel *can
 bool oauth_refused(OAuth *a, OAuthTry *attempt, int status, Str www_authenticate, Str dpop_nonce, Cancel *cancel, Error *err);
 /* Signs out: revokes the stored token at its authorization server if possible (RFC 7009), and deletes it and its
  * registered client locally in any case. False: it could not be deleted. */
-typedef struct OAuthForgotten { bool kept, revoked; Error why; } OAuthForgotten;   /* kept: there was a token; why: it
-                                                                                    * was not revoked */
+typedef struct OAuthForgotten { bool kept, revoked; Error why; } OAuthForgotten;   /* kept: there was a token; why:
+                                                                                    * the reason if it was not revoked */
 bool oauth_forget(OAuth *a, Cancel *cancel, OAuthForgotten *out, Error *err);
 /* The protocol extension that the settings use, for the client's capabilities; NULL: none. */
 const char *oauth_extension(const OAuth *a);

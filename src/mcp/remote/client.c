@@ -12,7 +12,7 @@
 
 /* ---- opening and closing ---- */
 
-/* "timed out after 60 s" names neither the server nor what it was waited for. */
+/* Adds the server and the request to a message such as "timed out after 60 s". */
 static void name_timeout(const McpClient *c, int64_t from_ns, Error *err) {
     double s = (double)(clock_mono_ns() - from_ns) / 1e9;
     error_set(err, ERR_TIMEOUT, "server " STR_FMT " did not answer within %.*f s", STR_ARG(c->config.server->name), s < 1 ? 1 : 0, s);
@@ -69,7 +69,7 @@ void mcp_client_close(McpClient *c) {
     if (!c) return;
     cancel_fire(c->stop);
     client_listen_end(c);
-    scheduler_free(c->scheduler);                         /* first: its jobs send */
+    scheduler_free(c->scheduler);                         /* first, because its jobs send messages */
     if (c->wire) c->transport->close(c);
     for (size_t i = 0; i < sizeof c->kept / sizeof *c->kept; i++) buf_clear(&c->kept[i].json);
     client_headers_free(c);

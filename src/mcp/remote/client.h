@@ -45,7 +45,7 @@ typedef struct McpClientConfig {         /* borrowed for the client's lifetime *
 
 bool mcp_client_open(const McpClientConfig *config, Cancel *cancel, McpClient **out, Error *err);
 bool mcp_client_fetches(Str command);    /* true for a program, such as npx, that downloads what it starts */
-void mcp_client_close(McpClient *c);     /* no request may be under way; NULL is fine */
+void mcp_client_close(McpClient *c);     /* no request may be in flight; NULL is fine */
 McpVersion mcp_client_version(const McpClient *c);
 bool mcp_client_alive(McpClient *c);
 bool mcp_client_exposed(McpClient *c);   /* true if a program can now write a protected file: see

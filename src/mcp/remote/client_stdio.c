@@ -88,7 +88,7 @@ static bool read_messages(McpClient *c, Stdio *s, char *bytes) {
     return true;
 }
 
-/* Adds the last lines of stderr, if there are any, to a message. They stand in one line, as messages do. */
+/* Adds the last lines of stderr, if there are any, to a message. They are joined into one line, like all messages. */
 static void add_last(Stdio *s, Error *err) {
     Buf text = { 0 };
     pthread_mutex_lock(&s->telling);
@@ -240,7 +240,7 @@ static bool wait_death(McpClient *c, Error *out) {
     return dead;
 }
 
-/* Of a program that was too slow, what it wrote to stderr meanwhile; of one that reads no more, why it ended. */
+/* Explains a failure to open: for a program that was too slow, its stderr so far; for one that stopped reading, why it ended. */
 static void stdio_explain(McpClient *c, Error *err) {
     Error why;
     if (err->kind == ERR_TIMEOUT) add_last(c->wire, err);

@@ -10,7 +10,7 @@
 
 /* Backoff for a server that dies early: doubles after each failure, up to BACKOFF_MAX_MS. */
 enum { BACKOFF_MS = 250, BACKOFF_MAX_MS = 30000, WAIT_MS = 2000, YOUNG_MS = 10000, INSTRUCTIONS_MAX = 16384,
-       SERVER_CPU_SECONDS = 30 * 24 * 3600,    /* the limit of a call is none for what serves many */
+       SERVER_CPU_SECONDS = 30 * 24 * 3600,    /* the limit of one call does not apply to a program that serves many */
        EXTRA_VARIABLES = 2 };
 
 /* ---- settings ---- */
@@ -108,14 +108,14 @@ static const char *const *add_roots(Remote *s, const char *const *base, StrList 
     return out;
 }
 
-/* What the entry's `env` sets wins. */
+/* Variables of the entry's `env` override others. */
 static void add_variable(const char **env, size_t *n, const char *name, const char *setting) {
     for (size_t i = 0; i < *n; i++)
         if (strncmp(env[i], name, strlen(name)) == 0 && env[i][strlen(name)] == '=') return;
     env[(*n)++] = setting;
 }
 
-/* The network is the entry's to open; a project that lists its hosts keeps a program to those. */
+/* The entry decides about network access; if the project lists allowed hosts, the program reaches only those. */
 static bool set_program(Remote *s, Error *err) {
     const char **env;
     size_t n;
@@ -239,7 +239,7 @@ bool remotes_list(Remote *s, RemoteLink *l, Cancel *cancel, Error *err) {
         pthread_mutex_lock(&s->lock);
         if (!str_eq(s->instructions, instructions)) s->instructions = arena_str(&s->arena, instructions);
         buf_clear(&words);
-        remotes_refresh(s);                               /* so that nothing of it is overwritten */
+        remotes_refresh(s);                               /* first, so that remotes_save overwrites nothing that another process has stored */
         remotes_apply(s, value_list(list));
         s->listed = true;
         remotes_save(s);

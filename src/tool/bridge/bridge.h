@@ -1,7 +1,7 @@
 /* Tools that reach the user: a notification, a dialog, a file picker. The executors are in tool/builtin/bridge.c.
  *
- * A call is shown in the first place that can show it (place.c): the terminal of the run, the client of an MCP session (a form), the desktop. None: the
- * call fails and says why for each. What a user answers is data for the tool and never an approval. */
+ * A call is shown in the first place that can show it (place.c): the terminal of the run, the client of an MCP session (a form), the desktop. If none
+ * can, the call fails with the reason of each. The user's answer is data for the tool and never an approval. */
 #pragma once
 #include "tool/kind/kind.h"
 
@@ -19,8 +19,8 @@ typedef struct BridgeAsk {
     const Str *globs; size_t n_globs;    /* patterns of file names; none: all */
     Str folder;                          /* the workspace */
     const Str *files; size_t n_files;    /* files of the workspace that may be offered, newest first */
-    bool more_files;                     /* there are others */
-    bool (*check)(void *ctx, Str path, Error *err);      /* may this file be picked? For places that can ask again */
+    bool more_files;                     /* true if more files match than are listed */
+    bool (*check)(void *ctx, Str path, Error *err);      /* checks whether a file may be picked, for places that can ask again */
     void *ctx;
 } BridgeAsk;
 
@@ -32,7 +32,7 @@ typedef struct BridgeAnswer {
     Arena arena;
 } BridgeAnswer;
 
-/* Where the user was asked. `outside`: a picked file may be outside the roots. */
+/* A way to ask the user. `outside`: a picked file may be outside the roots. */
 typedef struct BridgePlace {
     const char *name;
     bool outside;
@@ -42,7 +42,7 @@ typedef struct BridgePlace {
 } BridgePlace;
 extern const BridgePlace bridge_form_place, bridge_desktop_place;        /* form.c, desktop.c */
 
-/* Asks in the first place that can; waiting does not count towards the tool's timeout. ERR_POLICY if no place can. */
+/* Asks in the first place that can show it; waiting does not count towards the tool's timeout. ERR_POLICY if no place can. */
 bool bridge_show(ToolCallFrame *f, const BridgePlace *place, const BridgeAsk *ask, BridgeAnswer *out, Error *err);
 const BridgePlace *bridge_place(const ToolCallFrame *f, const BridgeAsk *ask, Error *err);       /* NULL: none */
 void bridge_answer_clear(BridgeAnswer *a);
@@ -50,13 +50,14 @@ void bridge_answer_clear(BridgeAnswer *a);
 /* At most BRIDGE_RATE of these calls in BRIDGE_RATE_MS per run, so that a model cannot bury the user in dialogs. */
 enum { BRIDGE_RATE = 10, BRIDGE_RATE_MS = 60000 };
 typedef struct BridgeRate { int64_t at_ns[BRIDGE_RATE]; size_t n; } BridgeRate;      /* times of the last calls; `n` counts all */
-bool bridge_rate(BridgeRate *r, int64_t now_ns, Error *err);         /* counts one; ERR_LIMIT */
+bool bridge_rate(BridgeRate *r, int64_t now_ns, Error *err);         /* counts a call; ERR_LIMIT if there were too many */
 
-/* A file that was picked: the name for the result, and, outside the roots, what is granted. */
+/* A picked file: its name in the result and, if it is outside the roots, the path to grant. */
 typedef struct BridgeFile { Str name; bool outside; JailPick pick; } BridgeFile;
-/* A regular file that fits one of the patterns. Inside the roots, or (`outside`) elsewhere, but then never a protected or sensitive one. Changes nothing.
+/* Checks that the file is a regular one that matches a pattern and is inside the roots, or, with `outside`, elsewhere but neither
+ * protected nor sensitive. Grants nothing.
  * In `arena`. */
 bool bridge_file_check(const ToolCallFrame *f, Str path, bool outside, const Str *globs, size_t n_globs, Arena *arena, BridgeFile *out, Error *err);
 /* Lets the run read a file outside the roots; writes the event sandbox.granted first. */
 bool bridge_file_grant(ToolCallFrame *f, const BridgeFile *file, const char *place, Error *err);
-bool bridge_globs(Str filter, Arena *arena, Str **out, size_t *n, Error *err);       /* "*.csv, *.tsv": each checked */
+bool bridge_globs(Str filter, Arena *arena, Str **out, size_t *n, Error *err);       /* splits "*.csv, *.tsv" and checks each pattern */

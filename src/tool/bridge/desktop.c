@@ -5,7 +5,7 @@
 #include "tool/bridge/bridge.h"
 #include "tool/pipeline/pipe.h"
 
-enum { WAIT_MS = 600000 };               /* the user may not be there: a dialog is then closed */
+enum { WAIT_MS = 600000 };               /* a dialog closes after this time, because the user may be away */
 
 _Static_assert((int)CHOOSER_FILES_MAX <= (int)BRIDGE_FILES_MAX, "an answer has room for all files of the chooser");
 

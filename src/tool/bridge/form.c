@@ -82,7 +82,7 @@ static bool take_answer(const BridgeAsk *ask, Value answer, BridgeAnswer *out, E
 static bool show_form(ToolCallFrame *f, const BridgeAsk *ask, BridgeAnswer *out, Cancel *cancel, Error *err) {
     Buf message = { 0 };
     HostAsk form = { .kind = HOST_ASK_FORM, .answer = VALUE_GONE };
-    (void)cancel;                                         /* the host has it */
+    (void)cancel;                                         /* the host has the same token */
     buf_add_fmt(&message, STR_FMT ": " STR_FMT, STR_ARG(ask->label), STR_ARG(ask->title));
     if (ask->text.n) buf_add_fmt(&message, "\n" STR_FMT, STR_ARG(ask->text));
     form.message = buf_str(&message);

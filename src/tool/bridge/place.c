@@ -1,4 +1,4 @@
-/* Where the user is reached. */
+/* The places where a user can be asked, and their order. */
 #include "base/clock.h"
 #include "tool/bridge/bridge.h"
 #include "tool/pipeline/pipe.h"
@@ -19,7 +19,7 @@ static bool show_terminal(ToolCallFrame *f, const BridgeAsk *ask, BridgeAnswer *
 
 static const BridgePlace terminal_place = { "terminal", true, can_terminal, show_terminal };
 
-/* In order of preference. A page in the browser would be the first row. */
+/* In order of preference. A browser page would be added as the first row. */
 static const BridgePlace *const places[] = { &terminal_place, &bridge_form_place, &bridge_desktop_place };
 
 /* ---- choosing ---- */

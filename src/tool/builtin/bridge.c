@@ -30,7 +30,7 @@ static Str safe_text(Asking *a, Str text, bool lines) {
     return out;
 }
 
-/* Who asks. The main agent of a project has no name; the user and an MCP client call tools without an agent. */
+/* Names the asker. The main agent of a project has no name; calls of the user or an MCP client have no agent. */
 static Str label_of(Asking *a) {
     const ToolCallFrame *f = a->f;
     const RunConfig *c = &f->run->config;
@@ -82,7 +82,7 @@ static bool run_notify(ToolCallFrame *f, Error *err) {
 
 /* ---- show_dialog ---- */
 
-/* Two labels that look alike after escaping could not be told apart. */
+/* Rejects two labels that look alike after escaping. */
 static bool take_buttons(Asking *a, Error *err) {
     Value v = builtin_arg(a->f, "buttons");
     size_t n = value_is_list(v) && value_list(v)->n ? value_list(v)->n : 1;
@@ -128,7 +128,7 @@ static bool check_file(void *ctx, Str path, Error *err) {
     return ok;
 }
 
-/* The newest files of the workspace that fit. A workspace that cannot be listed offers none; its paths can still be given. */
+/* The newest matching files of the workspace. If it cannot be listed, there are none, and the user can still type a path. */
 static void offer_files(Asking *a) {
     Buf pattern = { 0 };
     GlobFilesResult r = { 0 };

@@ -43,7 +43,7 @@ bool tool_builtins_register(Runtime *rt, bool all, const StrList *names, Error *
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const BuiltinDef *d = tables[t]; d->name; d++)
             if (wanted(d, all, names) && !register_one(rt, d, false, err)) return false;
-    /* A project's own tool of that name stays the only one. */
+    /* A project's own tool of that name replaces the built-in one. */
     if (rt->config.user_reads && !registry_find(rt->registry, STR("read"), NULL, 0)) return register_one(rt, builtin_read, true, err);
     return true;
 }
@@ -132,7 +132,7 @@ void builtin_start_close(BuiltinStart *s) {
     s->root = -1;
 }
 
-/* Rules about reading hold for every file that a search would show. */
+/* Applies the rules about reading to every file that a search would show. */
 static bool may_read(const BuiltinStart *s, Str path) {
     const Pipe *p = s->reads->host->call;
     Buf whole = { 0 };

@@ -39,8 +39,8 @@ typedef struct BuiltinStart {
     int root;                            /* -1: not open */
     Str start;                           /* "" or "a/b" */
     Str prefix;                          /* "" or "/other/root/" */
-    const ToolCallFrame *reads;          /* the call shows the contents of files: leave out those that rules keep from it; NULL: only names */
-    const Jail *careful;                 /* check every path: a process file system is below; NULL: not needed */
+    const ToolCallFrame *reads;          /* set if the call shows contents: skips files that rules do not let it read; NULL: shows only names */
+    const Jail *careful;                 /* checks every path, because a process file system is below the root; NULL: not needed */
 } BuiltinStart;
 bool builtin_start_open(const ToolCallFrame *f, Arena *arena, BuiltinStart *out, Error *err);   /* from the argument `path`, or the workspace */
 void builtin_start_close(BuiltinStart *s);

@@ -14,7 +14,7 @@ static void cut_lines(Str text, Lines *out, size_t limit) {
 
 /* ---- nearest text ---- */
 
-/* The set of character pairs in a line, to compare two lines by. */
+/* The set of character pairs in a line, for comparing lines by similarity. */
 typedef struct { uint64_t word[BITS / 64]; unsigned n; } Pairs;
 
 static Pairs pairs_of(Str s) {

@@ -238,7 +238,7 @@ static size_t whole_lines(Search *s, size_t old, size_t line_max, bool *end) {
     const char *last = all.n > old ? memrchr(all.at + old, '\n', all.n - old) : NULL;
     if (last) return (size_t)(last - all.at) + 1;
     if (nul || all.n < line_max) return 0;
-    size_t part = char_floor(all, all.n - 1);            /* another whole character may fit, but that is unknown */
+    size_t part = char_floor(all, all.n - 1);            /* another whole character may fit; unknown here */
     return part ? part : all.n;
 }
 

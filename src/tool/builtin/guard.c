@@ -45,7 +45,7 @@ static bool next_part(Str *rest, char separator, Str *part) {
     return true;
 }
 
-/* * is any text, ? any byte. */
+/* * matches any text, ? any byte. */
 static bool in_list(const char *list, Str word) {
     Str one;
     for (Str rest = str_from(list); next_part(&rest, ' ', &one);)

@@ -19,8 +19,8 @@ typedef struct Change {
     Buf made;                            /* result of an edit */
     Str text;                            /* the new content: the argument, or `made` */
     size_t count;                        /* number of replacements of an edit */
-    RunChange change;                    /* for /undo; */
-    Buf key, note;                       /* of it: the artifact with the old content, and the change as JSON */
+    RunChange change;                    /* what the call changed, for /undo */
+    Buf key, note;                       /* the artifact with the old content, and the change as JSON */
 } Change;
 
 static void change_clear(Change *c) {

@@ -28,7 +28,7 @@ typedef struct ToolCallFrame {
     Str provider;                        /* borrowed from the entry */
 } ToolCallFrame;
 
-ToolExecute kind_starlark, kind_command, kind_argv, kind_missing;   /* missing: "has no implementation" */
+ToolExecute kind_starlark, kind_command, kind_argv, kind_missing;   /* for a tool without code: fails with "has no implementation" */
 ToolInspect kind_command_show;                                       /* renders the command for the confirmation */
 
 /* ---- for executors ---- */
@@ -39,7 +39,7 @@ bool kind_run_program(ToolCallFrame *f, const SandboxCommand *command, SandboxRe
 /* Appends HARNESS_ARG_<NAME>=value of the injected values to `env` (strings in `arena`). */
 void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, size_t *n);
 enum { KIND_INJECTED_MAX = 64 };
-/* Variables for the programs of a tool whose program's folder is protected, NULL-terminated; the tool's own come later and count. */
+/* Variables for the programs of a tool whose program's folder is protected, NULL-terminated; the tool's own variables follow and override them. */
 const char *const *kind_protected_env(const ToolDef *def);
 enum { KIND_PROTECTED_MAX = 2 };
 /* {stdout, stderr, exit_code}, with truncated and timed_out where they apply. */

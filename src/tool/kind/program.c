@@ -91,7 +91,7 @@ void kind_injected_env(const ToolCallFrame *f, Arena *arena, const char **env, s
     }
 }
 
-/* Python would write bytecode to the protected folder, or take modules from where calls can write. */
+/* Keeps Python from writing bytecode to the protected folder and from loading modules from folders that calls can write. */
 const char *const *kind_protected_env(const ToolDef *def) {
     static const char *const none[] = { NULL }, *const closed[] = { "PYTHONDONTWRITEBYTECODE=1", NULL },
         *const open[KIND_PROTECTED_MAX + 1] = { "PYTHONDONTWRITEBYTECODE=1", "PYTHONSAFEPATH=1", NULL };

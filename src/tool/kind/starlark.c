@@ -4,7 +4,7 @@
 #include "value/json.h"
 #include "value/list.h"
 
-/* One typed block, or a list of nothing but blocks, is content. */
+/* A value that is one typed block, or a list of only typed blocks, becomes the content. */
 static bool take_content(ToolCallFrame *f, Value v, Error *err) {
     if (!content_is_blocks(v)) return true;
     List *l = value_is_list(v)    ? value_list(v)
@@ -14,7 +14,7 @@ static bool take_content(ToolCallFrame *f, Value v, Error *err) {
     return l != NULL;
 }
 
-/* Keeps the JSON written for the check: the result needs it. */
+/* Keeps the JSON that was written for the check, for reuse in the result. */
 static bool has_json_form(ToolCallFrame *f, Value v, Error *err) {
     Pipe *p = f->host->call;
     MEM_UNSET Error why;

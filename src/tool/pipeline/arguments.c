@@ -59,7 +59,7 @@ bool pipe_parse(Pipe *p) {
                                            : json_read(p->f.heap, p->f.raw, &(JsonRead){ .reject_duplicates = true, .cancel = p->f.cancel }, &p->f.args, &err);
     if (!read) {
         p->f.args = VALUE_GONE;
-        bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* a repair would not help */
+        bool stopped = err.kind == ERR_CANCELLED || err.kind == ERR_TIMEOUT;      /* the model cannot repair this */
         return stopped ? pipe_refuse(p, STEP_LIMITS, str_from(error_kind_name(err.kind)), REPAIR_NEVER, "%s", err.msg) : refuse_text(p, &err);
     }
     if (!value_is_dict(p->f.args)) {

@@ -81,8 +81,8 @@ static size_t char_start(Str s, size_t at) {
     return at;
 }
 
-/* Keeps the head (half of the limit) and the tail (a quarter), cut at character boundaries; the rest is for the line
- * between them. */
+/* Keeps the head (half of the limit) and the tail (a quarter), cut at character boundaries; the last quarter is room
+ * for the line between them. */
 static void cut(Pipe *p, Str key, const char *why) {
     size_t limit = (size_t)p->f.runtime->limits.model_result_bytes;
     Str all = buf_str(&p->kept.text);
@@ -118,7 +118,7 @@ static bool store_large(Pipe *p) {
     return true;
 }
 
-/* Before the event of the result, which names them. */
+/* Runs before the event of the result is written, because that names them. */
 static bool keep_media(Pipe *p) {
     Error err = { 0 };
     List *media = NULL;

@@ -69,7 +69,7 @@ static bool write_end(Pipe *p) {
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
 
-/* Runs the hooks of `error` with {kind, name, message, agent, depth}, whatever refused the call or failed. */
+/* Runs the hooks of `error` with {kind, name, message, agent, depth}, whichever step refused the call or failed. */
 static bool tell_error(Pipe *p) {
     Heap *h = p->f.heap;
     Dict *d = NULL;

@@ -45,16 +45,16 @@ typedef struct Call {
     const struct ToolRoot *root;         /* the folder that the caller, and so this call, is confined to; NULL: none */
     const Person *person;                /* receives questions and notifications of this call and its nested calls; NULL: the run's */
     const Person *task_person;           /* the same for the background task that the call became; must outlive it; NULL: the run's */
-    /* The background task it became has ended: `r` is its result, NULL when there is none (`why`: an internal fault; empty: cancelled before
-     * it began). On the task's thread, once; may be NULL. */
+    /* Called once, on the task's thread, when the background task that the call became has ended. `r` is its result; NULL: none, because of
+     * an internal fault (`why`), or cancelled before it began (`why` empty). May be NULL. */
     void (*task_ended)(void *ctx, const Result *r, Str why);
     void *task_ctx;
     int64_t timeout_ms;                  /* if lower than the tool's; 0: none */
     size_t before;                       /* number of calls before it in the same reply of the model; 0 for other
                                           * callers */
     /* Both run on the call's thread and may be NULL. */
-    void (*begun)(void *ctx, const struct Call *call);   /* tool_call_all starts it */
-    void (*ended)(void *ctx, const Result *r);       /* its result is complete */
+    void (*begun)(void *ctx, const struct Call *call);   /* called when tool_call_all starts the call */
+    void (*ended)(void *ctx, const Result *r);       /* called when its result is complete */
     void *ended_ctx;                     /* for both */
     /* --trace: called as each step ends. */
     void (*trace)(void *ctx, CallStep step, int64_t elapsed_ns, Str detail);

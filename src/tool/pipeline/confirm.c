@@ -213,11 +213,11 @@ static bool ask(Asked *a, Error *err) {
 
 /* ---- deciding ---- */
 
-/* An answer that was not offered counts once. */
+/* An answer that was not offered counts as "once". */
 static bool remember_answer(Asked *a, Error *err) {
     Run *r = a->r;
     if ((a->answer == CONFIRM_TOOL && !a->q->may_tool) || (a->answer == CONFIRM_ALWAYS && !(a->q->may_keep && r->store))) a->answer = CONFIRM_ONCE;
-    if (a->out->args.n) return true;                      /* other arguments: the user is asked about them again */
+    if (a->out->args.n) return true;                      /* the user gave other arguments, and is asked about them again */
     if (a->answer == CONFIRM_THESE) remember(r, a->q->tool, a->q->args_json);
     if (a->answer == CONFIRM_TOOL) remember(r, a->q->tool, (Str){ 0 });
     return a->answer != CONFIRM_ALWAYS || run_approval_keep(r, a->q, buf_str(&a->by), err);

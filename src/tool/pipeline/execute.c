@@ -34,7 +34,7 @@ static void leave(Pipe *p) {
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Kept until the run ends: an agent's background calls may still wait on it. */
+/* The lane is kept until the run ends, because an agent's background calls may still wait for it. */
 RunLane *runtime_host_lane(Host *h) {
     Pipe *p = h->call;
     Run *r = p->f.run;
@@ -110,7 +110,7 @@ static bool make_injected(Pipe *p, Error *err) {
 
 enum { COMMAND_TIMEOUT_MS = 60000, ARGV_TIMEOUT_MS = 30000 };
 
-/* The tool's own, else --timeout, limits.tool_timeout_ms, or the kind's. */
+/* The tool's own timeout, else --timeout, limits.tool_timeout_ms, or the kind's default. */
 int64_t runtime_timeout_ms(const Runtime *rt, const ToolDef *def) {
     int64_t ms = def->timeout_ms;
     if (ms < 0) ms = rt->config.timeout_ms > 0 ? rt->config.timeout_ms : -1;
@@ -119,7 +119,7 @@ int64_t runtime_timeout_ms(const Runtime *rt, const ToolDef *def) {
     return ms;
 }
 
-/* The caller's if shorter. 0: none. */
+/* The timeout of the tool or of the caller, whichever is shorter. 0: none. */
 int64_t pipe_timeout_ms(const Pipe *p) {
     int64_t ms = runtime_timeout_ms(p->f.runtime, &p->f.entry->def);
     int64_t given = p->f.call->timeout_ms;

@@ -148,8 +148,8 @@ bool pipe_before(Pipe *p) {
     if (p->broken || bad) return false;
     if (out.decision != HOOK_ALLOW) {
         char said[HOOK_SAID_MAX];
-        bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook refused: a repair would not
-                                                                              * help */
+        bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook refused, so the model
+                                                                              * cannot repair this */
         Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
         return pipe_refuse(p, STEP_PRE, out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }

@@ -31,7 +31,7 @@ static bool add_policy(const Visit *v, const Run *r, const ToolEntry *e) {
     return d.verdict != POLICY_DENY;
 }
 
-/* Each row alone, about a call with unknown arguments: rows that may deny or ask about some call of the tool match it. */
+/* Evaluates each row alone for a call with unknown arguments: a row that may deny or ask about some call of the tool matches. */
 static void add_rules(const Visit *v, const Run *r, const ToolEntry *e) {
     const Project *p = r->rt->project;
     RulesCall call = { .vendor = VENDOR_HARNESS, .tool = e->def.name, .aliases = e->def.aliases.at, .n_aliases = e->def.aliases.n,
@@ -57,7 +57,7 @@ static void add_hook(void *ctx, const HookDef *def, HookCover cover) {
                                   .when = cover == HOOK_COVERS_SOMETIMES ? str_trim(def->when_text) : STR("") });
 }
 
-/* The payload has what is the same in every call: the tool, its kind, the agent and, before the call, the tool's safety. */
+/* The payload has the members that are the same in every call: the tool, its kind, the agent and, before the call, the tool's safety. */
 static bool add_hooks(Visit *v, Run *r, const Call *call, const ToolEntry *e, HookEvent event, Error *err) {
     Heap *h = heap_new(0);
     Dict *d = dict_new(h, 4, err);

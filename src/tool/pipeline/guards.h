@@ -15,7 +15,7 @@ typedef struct ToolGuard {
     ToolGuardKind kind;
     Str name;                            /* the rule, the hook, the folder, the limit */
     const char *effect;                  /* "denies", "asks", "tool.pre", … */
-    Str when;                            /* asked only if this holds; empty: always */
+    Str when;                            /* the condition under which it is asked; empty: always */
     const Origin *origin;                /* of a hook or a rule; else NULL */
 } ToolGuard;
 

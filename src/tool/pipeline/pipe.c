@@ -200,7 +200,7 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
     va_end(ap);
     pipe_classify(p, repair, &message);
     Result *r = p->out;
-    p->reached = false;                                   /* an earlier attempt may have been; this ends the call */
+    p->reached = false;                                   /* an earlier attempt may have been executed, but this error ends the call */
     p->ended = true;
     r->timed_out = false;
     r->step = step;

@@ -12,7 +12,7 @@ typedef struct PipeKept {
     Buf agreed_args;                     /* arguments confirmed in an earlier attempt; empty: none */
     Buf approval;                        /* id of that answer in the store, not used yet; empty: none */
     Buf change;                          /* what the call changed, as a diff; empty: unknown */
-    ToolInspection seen;                 /* of this attempt, see pipe_confirm */
+    ToolInspection seen;                 /* what the user is asked in this attempt, see pipe_confirm */
     Error err;                           /* why the call is broken */
     Pipe *next;                          /* in the runtime's free list */
 } PipeKept;
@@ -24,29 +24,29 @@ struct Pipe {
     Host host;
     Result *out;
     const ToolRoot *root;                /* what the call is confined to; NULL: the workspace */
-    RunLane *inner;                      /* for agents it waits for; NULL: none so far */
+    RunLane *inner;                      /* lane for agents that the call waits for; NULL: none so far */
     PolicyDecision policy;               /* of step 5, for step 7 */
     RulesVerdict rules;                  /* of step 5, or after the hooks */
     Str rule_why;                        /* the question of an ask rule; else empty */
     Str given;                           /* arguments that the user gave instead of the caller's; empty: none */
     const char *asked;                   /* source of the answer; NULL: no question was asked */
-    Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
+    Value text_of;                       /* the value whose JSON is in kept.text; GONE: none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args differs from the caller's text */
     bool rewritten;                      /* `given` was just set: the call starts again with it */
-    bool started;                        /* tool.started is written: something must end it */
+    bool started;                        /* tool.started is written: an event that ends the call must follow */
     bool ended;                          /* the event that ends it is written, or a task will write it */
     bool reached;                        /* it has been executed: tool.post fires */
     bool once;                           /* a call inside it was executed that must not be repeated */
     bool cut;                            /* kept.text is only a part of the result */
-    bool alone;                          /* it holds its lane */
+    bool alone;                          /* the call holds its lane */
     bool task;                           /* it already runs as a background task */
     bool broken;                         /* an internal error, in kept.err; the call has no result */
     int attempt;
     unsigned hook_nesting;               /* nested dispatches: a hook that emits an event starts another one */
     int64_t start_ns, step_ns;
     int64_t waited_ns;                   /* time spent waiting for the user so far */
-    int64_t hooks_ns;                    /* in hooks before and after the work */
+    int64_t hooks_ns;                    /* time spent in hooks before and after the execution */
     int64_t worked_ns;                   /* duration of the last attempt, without waits for the user */
 };
 
@@ -85,7 +85,7 @@ bool pipe_background(Pipe *p);                               /* task.c: continue
 typedef struct PipeAsk { Str why, rule; } PipeAsk;
 PipeAsk pipe_reason_to_ask(const Pipe *p);
 
-/* Are there rules about reading files? Would they let the call read this one without a question? Thread-safe. */
+/* True if there are rules about reading files; true if they let the call read this file without a question. Thread-safe. */
 bool pipe_rules_read(const Pipe *p);
 bool pipe_rules_may_read(const Pipe *p, Str absolute);
 

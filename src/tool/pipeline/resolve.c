@@ -19,7 +19,7 @@ static bool listed(const ToolEntry *e, const Str *list, size_t n) {
     return found;
 }
 
-/* True if this run, agent and turn have it. */
+/* True if the tool is available in this run, agent and turn. */
 static bool offered(const Run *r, const Call *call, const ToolEntry *e) {
     if (e->user_only && !call->by_user) return false;
     if (r->config.only && !listed(e, r->config.only, r->config.n_only)) return false;

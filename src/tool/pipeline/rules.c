@@ -7,7 +7,7 @@ static Str text_argument(const Pipe *p, const char *name) {
     return value_is_string(v) ? value_str(v) : (Str){ 0 };
 }
 
-/* What the call acts on. Missing: unknown, which rows that deny or ask match. */
+/* What the call acts on. A missing argument counts as unknown, which matches rows that deny or ask. */
 static void fill(const Pipe *p, RulesCall *call, RulesPath *path, Buf *command) {
     const ToolDef *def = &p->f.entry->def;
     Error err = { 0 };
@@ -49,7 +49,7 @@ static RulesVerdict judge(const Pipe *p, Arena *arena) {
     return v;
 }
 
-/* `rule "ask-deploy" of harness.md: because …`: without the line, since kept approvals depend on the text. */
+/* `rule "ask-deploy" of harness.md: because …`: without the line, since stored approvals include the text. */
 static Str why_of(const RulesVerdict *v, Arena *arena) {
     Str because = v->rule->because;
     return str_from(arena_fmt(arena, "rule \"" STR_FMT "\" of " STR_FMT "%s" STR_FMT "%s%s%s", STR_ARG(v->rule->name), STR_ARG(v->rule->file),

@@ -122,7 +122,7 @@ void confine_free(Runtime *rt) {
 
 /* ---- calling ---- */
 
-/* Code that does not use the call's jail and sandbox. */
+/* True for tools whose code does not use the call's jail and sandbox. */
 static bool out_of_reach(const ToolEntry *e) {
     return e->def.kind == TOOL_MCP || e->def.kind == TOOL_NATIVE || e->def.kind == TOOL_DELEGATE || (e->def.kind == TOOL_STARLARK && !e->def.script);
 }

@@ -117,7 +117,7 @@ static const char *const *listed(ProtectedList *l) {
 
 static Str join(ProtectedList *l, Str folder) { return str_from(protected_path(l, l->root, folder.n ? folder : STR("."))); }
 
-/* A script or a recording decides what the model answers, or what a test proves. A call may not make a missing one either. */
+/* A script or a recording determines the model's answers, or the outcome of a test. A call may not create a missing one either. */
 static void add_answers(ProtectedList *l, Str path) {
     if (!path.n || str_find_char(path, '\n') >= 0) return;              /* the text of a script */
     const char *at = protected_path(l, l->root, path);
@@ -247,7 +247,7 @@ static void add_loaded(ProtectedList *l) {
     for (size_t i = 0; i < l->project->n_files; i++) add_link_target(l, l->project->files[i].path);
 }
 
-/* Files that the next start reads, with or without -c, whether or not the project loads. */
+/* Files that harness reads at its next start, with or without -c, whether or not the project loads. */
 static void add_usual(ProtectedList *l) {
     static const char *const names[] = { PROJECT_NAMES, "agent", NEARLY_NAMES };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_looked_at(l, str_from(names[i]));
@@ -296,7 +296,7 @@ bool protected_allows(const Project *p, const char *path, Error *err) {
     Arena arena = { 0 };
     char workspace[PATH_MAX], here[PATH_MAX];
     bool ok = true;
-    if (!confine_workspace(p, workspace, NULL) || !getcwd(here, sizeof here)) return true;        /* reported where they are used */
+    if (!confine_workspace(p, workspace, NULL) || !getcwd(here, sizeof here)) return true;        /* errors are reported where the files are used */
     ProtectedList l = { .arena = &arena, .project = p, .root = p->root, .workspace = str_from(workspace) };
     Str full = str_from(protected_path(&l, str_from(here), str_from(path)));
     const char *const *all = protected_paths(&l);

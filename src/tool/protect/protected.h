@@ -12,21 +12,22 @@ typedef struct ProtectedList {
     Table at;
     Table repositories;                  /* folders that protected_git has looked at */
     Table configs;                       /* configuration files of git that were read, each for its repository */
-    size_t config_bytes;                 /* of them */
+    size_t config_bytes;                 /* size of these files */
     const Project *project;              /* NULL: none could be loaded */
     Str root, workspace;
     const char *const *write_roots;      /* NULL: none */
     const Str *more;                     /* more files of the project, relative to the root: record_configs */
     size_t n_more;
-    bool self_edit;                      /* sandbox.allow_self_edit: files of the project are free */
-    int depth;                           /* of protected_git: a repository may name others */
+    bool self_edit;                      /* sandbox.allow_self_edit: files of the project are not protected */
+    int depth;                           /* recursion depth of protected_git: a repository may name others */
 } ProtectedList;
 
 /* Absolute paths, NULL-terminated, in the list's arena. Clears `at`. */
 const char *const *protected_paths(ProtectedList *l);
 const char *const *protected_programs(ProtectedList *l);                /* only the programs, with the folders that uses.h adds */
 
-/* May harness write this file, which the user has named for events or a report? False: a call may not write it either, because the next start reads it. */
+/* True if harness may write this file, which the user named for events or a report. False for files that the next start reads, which calls
+ * may not write either. */
 bool protected_allows(const Project *p, const char *path, Error *err);
 
 /* For protected*.c. */

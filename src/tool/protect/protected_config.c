@@ -5,8 +5,8 @@
 #include "tool/protect/protected_git.h"
 #include "tool/protect/uses.h"
 
-/* An include may name a file again and again. CONFIG_ALL_MAX bounds what all repositories together make harness read: more than that is
- * not a configuration that git itself could use. */
+/* Includes may repeat a file many times. CONFIG_ALL_MAX limits the bytes read for all repositories together; no usable configuration is
+ * larger. */
 enum { CONFIG_BYTES_MAX = 1 << 20, CONFIG_ALL_MAX = 4 << 20, INCLUDE_DEPTH = 10 };
 
 /* `git`: the git folder that the configuration belongs to. `modules`: the file is a .gitmodules, so paths of submodules are read too. */
@@ -64,7 +64,7 @@ static void add_remote(const GitConfig *c, Str url) {
     const char *path = expand(c->l, c->top, url);
     if (!is_local(url) || !protected_writable(c->l, path) || !is_plain(url) || strcmp(path, c->top) == 0) return;
     protected_git(c->l, str_from(path));
-    protected_git(c->l, str_from(arena_fmt(c->l->arena, "%s.git", path)));      /* git tries that too */
+    protected_git(c->l, str_from(arena_fmt(c->l->arena, "%s.git", path)));      /* git also tries this path */
 }
 
 /* The folder in which a submodule is checked out. Its .git decides which configuration the user's `git status` reads. */
@@ -192,7 +192,7 @@ static void read_settings(const GitConfig *c, Str text) {
     buf_clear(&value);
 }
 
-/* False: it was read for this repository before. */
+/* False if the file was already read for this repository. */
 static bool is_new(const GitConfig *c) {
     Str key = str_from(arena_fmt(c->l->arena, "%s\n%s\n%s", c->file, c->git, c->top));
     if (table_has(&c->l->configs, key)) return false;

@@ -162,7 +162,7 @@ void protected_git(ProtectedList *l, Str folder) {
     l->depth--;
 }
 
-/* A call may create a repository, and the user is told (nested.h). But if the configuration has no remote `origin`, `git push origin` uses a
+/* A call may create a repository, which is reported to the user (nested.h). But if the configuration has no remote `origin`, `git push origin` uses a
  * folder of that name. */
 void protected_git_below(ProtectedList *l, Str folder) {
     const char *top = arena_str(l->arena, folder).at;

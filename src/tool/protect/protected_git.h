@@ -1,4 +1,4 @@
-/* For protected*.c: what git would run. */
+/* For protected*.c: files and programs that git would run. */
 #pragma once
 #include "tool/protect/protected.h"
 

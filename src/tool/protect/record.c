@@ -188,7 +188,7 @@ static bool load_twice(const RecordDoor *d, const ProjectInput *in, const char *
 bool record_load(const RecordDoor *d, const ProjectInput *in, Project **out, Problems *problems, Error *err) {
     char root[PATH_MAX];
     *out = NULL;
-    if (!project_root(in, root)) return project_load(in, out, problems);       /* reports the problem */
+    if (!project_root(in, root)) return project_load(in, out, problems);       /* project_load reports the problem */
     if (d->ask && !d->reading) {                          /* before taking the lock: the user may take long to answer */
         MarkLook l = { .root = root, .workspace = root, .purpose = MARK_RECOVER, .ask = d->ask, .ask_ctx = d->ask_ctx, .told = d->told };
         if (!look(d->places, l, err)) return false;

@@ -1,6 +1,6 @@
-/* Where the record of running calls is (sandbox/mark.h): beside the state that HARNESS_STATE or a flag names; else in the user's state folder; where
- * there is none, or it cannot be written, in a private folder in /tmp. The folder in /tmp is looked at in that case alone: a tool that may write /tmp could
- * make one.
+/* Location of the record of running calls (sandbox/mark.h): next to the state file that HARNESS_STATE or a flag names; else in the user's state
+ * folder; if that is missing or read-only, in a private folder in /tmp. The folder in /tmp is used only in that case, because a tool that may write /tmp could
+ * create one.
  *
  * Every project is loaded through record_load, and work that may write its files starts with record_begin. So this file
  * alone decides which version of a project's files is valid. */
@@ -13,8 +13,8 @@
 #include "sandbox/sandbox.h"
 
 enum { RECORD_FOLDERS = 2 };
-typedef struct RecordPlaces { char *at[RECORD_FOLDERS]; } RecordPlaces;      /* preferred one first; NULL: not
-                                                                              * possible */
+typedef struct RecordPlaces { char *at[RECORD_FOLDERS]; } RecordPlaces;      /* possible folders, the
+                                                                              * preferred one first; NULL: that one is not available */
 
 void record_places(const char *state, RecordPlaces *out);       /* state: from a flag; NULL: use the environment */
 void record_places_clear(RecordPlaces *p);
@@ -51,7 +51,7 @@ typedef struct RecordWork {
     const char *folder;                  /* the place of our own mark: record_folder */
     const char *root, *workspace;
     const char *const *paths;            /* the protected paths */
-    Sandbox *sandbox;                    /* its launcher holds the mark too */
+    Sandbox *sandbox;                    /* its launcher process holds the mark, too */
     Buf *told;
 } RecordWork;
 
@@ -60,8 +60,8 @@ typedef struct RecordWork {
  * failure nothing may start. */
 bool record_begin(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err);
 
-/* record_config.c: the project was loaded with -c or --tools, and what it looked at is protected from other processes' calls too. record_configs: what was
- * noted of the project at `root` and of those below it, absolute, in `arena`; the caller clears the list. */
+/* record_config.c: for a project loaded with -c or --tools, protects the files that it looked at from calls of other processes, too. record_configs: the
+ * files recorded for the project at `root` and for those below it, absolute, in `arena`; the caller clears the list. */
 typedef VEC(Str) RecordPaths;
 bool record_note_config(const char *folder, const Project *p, const char *tools, Error *err);        /* tools: as given with --tools, or NULL */
 void record_configs(const RecordPlaces *p, Str root, Arena *arena, RecordPaths *out);

@@ -8,7 +8,7 @@
 
 enum { FOLDERS_MAX = 16, PIECES_MAX = 4096, CLUSTER_MAX = 32, CLUSTER_VALUE_MIN = 3, LINKS_MAX = 16 };
 
-/* ROLE_TARGET: code, and ROLE_SUBCOMMAND: data, but a bare word there is seldom the name of a file. */
+/* ROLE_TARGET is code and ROLE_SUBCOMMAND is data, but a word without a slash there is seldom a file name. */
 typedef enum { ROLE_DATA, ROLE_CODE, ROLE_MODULE, ROLE_FOLDER, ROLE_INLINE, ROLE_SKIP, ROLE_TARGET, ROLE_SUBCOMMAND } Role;
 
 typedef struct Use {
@@ -17,7 +17,7 @@ typedef struct Use {
     Str text;                            /* the whole text, for messages */
     VEC(Str) folders;                    /* possible working folders; [0] is the initial one */
     size_t pieces;
-    bool is_text;                        /* a bare word here is not the name of a file, unless there is one */
+    bool is_text;                        /* a word without a slash counts as a file name only if the file exists */
     UsesFound *found;
 } Use;
 
@@ -94,7 +94,7 @@ static void take_endings(Use *u, const char *path) {
     }
 }
 
-/* A folder that is started as a program, `node .`. */
+/* A folder that is run as a program: `node .`. */
 static void take_started(Use *u, Str folder) {
     static const char *const names[] = { "package.json", "index.js", "__main__.py" };
     if (!is_open(u, folder)) return;
@@ -129,7 +129,7 @@ static bool take_path(Use *u, const char *path, Role role) {
     return true;
 }
 
-/* A link to nothing: no call may make what it leads to. */
+/* A dangling link: calls may not create its target. */
 static void take_link(Use *u, const char *path) {
     for (int i = 0; i < LINKS_MAX; i++) {
         char to[PATH_MAX];
@@ -140,7 +140,7 @@ static void take_link(Use *u, const char *path) {
     }
 }
 
-/* A path that does not exist: no call may make it. For code also the nearest folder, because names may lack their endings. */
+/* A path that does not exist: calls may not create it. For code also protects the nearest existing folder, because the name may lack its extension. */
 static void take_missing(Use *u, const char *path, Role role) {
     struct stat st;
     take_link(u, path);
@@ -172,7 +172,7 @@ static bool has_star(Str s) {
 
 static bool is_code(Role role) { return role == ROLE_CODE || role == ROLE_MODULE || role == ROLE_FOLDER; }
 
-/* May a call not make a file of this name? A word without a slash that names nothing now. */
+/* True if calls may not create a file of this name: a word without a slash that names no existing file. */
 static bool bare_waits(const Use *u, Str piece, Role role) {
     const char *name = arena_str(u->l->arena, piece).at;
     if (role == ROLE_CODE && str_find_char(piece, '.') > 0) return true;
@@ -180,7 +180,7 @@ static bool bare_waits(const Use *u, Str piece, Role role) {
     return is_code(role) || u->by == USES_HOOK || uses_looks_like_code(name, 0);
 }
 
-/* One possible path, in every folder where the command may work. `whole`: it is all of a word, or of an option's value. */
+/* Handles one possible path, in every folder where the command may work. `whole`: it is a whole word or a whole option value. */
 static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool there = false, plain = piece.n < PATH_MAX && is_path_text(piece);
     char real[PATH_MAX];
@@ -204,7 +204,7 @@ static void take_piece(Use *u, Str piece, Role role, bool whole) {
     bool waits = plain && whole && piece.at[0] != '-' && (slash ? !works_on_data(u) || role != ROLE_DATA : bare_waits(u, piece, role));
     for (size_t i = 0; waits && i < u->folders.n; i++) {
         const char *path = protected_path(u->l, u->folders.at[i], piece);
-        if (stat(path, &st) != 0) take_missing(u, path, there ? ROLE_DATA : role);      /* where it is found, what it needs has been taken */
+        if (stat(path, &st) != 0) take_missing(u, path, there ? ROLE_DATA : role);      /* found in another folder: here protects only the missing path */
     }
 }
 
@@ -241,7 +241,7 @@ static void take_dotted(Use *u, const ShellWord *w) {
     }
 }
 
-/* The application of uvicorn, gunicorn, flask and their kind, which look for all modules in their working folder first. */
+/* The application argument of uvicorn, gunicorn, flask and similar programs, which look for modules in their working folder first. */
 static void take_app(Use *u, const ShellWord *w, Str name) {
     ptrdiff_t colon = str_find_char(name, ':');
     Str module = colon >= 0 ? str_sub(name, 0, (size_t)colon) : name;
@@ -291,7 +291,7 @@ static void take_pieces(Use *u, Str text, Role role) {
     }
 }
 
-/* A list as in PATH, -I a:b, source=a,target=b. */
+/* Handles a list, as in PATH, -I a:b, source=a,target=b. */
 static void take_list(Use *u, Str text, Role role) {
     for (size_t i = 0; i <= text.n;) {
         size_t from = i;
@@ -365,7 +365,7 @@ static void take_word(Use *u, const ShellWord *w, Role role, bool prints) {
         return;
     }
     bool names = role == ROLE_CODE || role == ROLE_MODULE || role == ROLE_FOLDER || (role == ROLE_INLINE && (whole || w->splits));
-    bool target = u->by == USES_TOOL && u->is_text;            /* make {{target}}: it chooses among what the Makefile has */
+    bool target = u->by == USES_TOOL && u->is_text;            /* make {{target}}: the value only selects a target of the Makefile */
     if (names && !target) doubt(u, w, "it chooses code, and is known only when it runs", literal);
     take_partly(u, w, role, prints);
     if (role == ROLE_INLINE) take_pieces(u, w->text, role);
@@ -419,7 +419,7 @@ static size_t read_option(Reading *r, size_t i) {
     return i + 1;
 }
 
-/* awk and jq mostly work on data; these words start programs or load files. */
+/* awk and jq programs mostly process data; these words in them start programs or load files. */
 static bool reaches_out(Str code) {
     static const Str words[] = { STR("system"), STR("getline"), STR("|"), STR("include "), STR("import ") };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -498,7 +498,7 @@ static void look_python(Use *u, const ShellCommand *c, const Role *role) {
     }
 }
 
-/* Protects the files that a program reads without being told to (Makefile, .npmrc): in a folder below the workspace everything, in the
+/* Protects the files that a program reads by default (Makefile, .npmrc): in a folder below the workspace everything, in the
  * workspace itself only the names below. */
 static void look_implied(Use *u, const ShellCommand *c) {
     static const struct { const char *program, *names[4]; } rows[] = {

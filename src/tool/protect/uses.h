@@ -1,4 +1,4 @@
-/* What of the workspace does a command line use? The one place that decides it, for command hooks, for keys of git's configuration,
+/* Determines which files of the workspace a command line uses: for command hooks, for keys of git's configuration,
  * for MCP servers that are programs, and for tools that get values of the user's environment (secrets).
  *
  * The text is parsed (shell/shell.h). Literal `cd` and options such as `make -C` are followed; where the order matters, every order is
@@ -8,7 +8,7 @@
  *   a server   code with its folder, existing or not; of data the files alone, because a server may work on a folder
  *   a tool     the same as a server
  *   git        the same as a server; and of data, paths with a slash that do not exist yet
- * A folder that holds the workspace cannot be closed. Then the file alone is added, and UsesFound says so. */
+ * A folder that contains the workspace cannot be protected. Then only the file is added, and UsesFound reports it. */
 #pragma once
 #include "artifact/project.h"
 #include "shell/shell.h"
@@ -44,10 +44,10 @@ typedef enum {
     USES_SHELL,                          /* the first operand is a script, or after -c shell text that is listed separately */
     USES_SCRIPT,                         /* the first operand is a script, unless an option has the code */
     USES_PROGRAM,                        /* the first operand is code in a small language: awk, sed */
-    USES_TARGETS,                        /* every operand chooses what runs */
-    USES_TARGET,                         /* only the first operand does */
+    USES_TARGETS,                        /* every operand selects what is run */
+    USES_TARGET,                         /* only the first operand selects what is run */
     USES_SUBCOMMAND,
-    USES_WRAPPER,                        /* the command that it runs is listed separately */
+    USES_WRAPPER,                        /* a wrapper: the command that it runs is listed separately */
 } UsesKind;
 typedef struct UsesRow UsesRow;
 const UsesRow *uses_row(Str program);                                           /* NULL: not listed */
@@ -59,7 +59,7 @@ UsesOption uses_row_option(const UsesRow *row, Str word, size_t *inside);       
 bool uses_is_python(Str program);
 bool uses_is_language(Str program);                                             /* its inline code can name modules: python, node, perl … */
 bool uses_names_folder(Str program, Str option);                                /* -C, --directory: the program works there */
-bool uses_loader_variable(Str name);                                            /* its value can choose code */
+bool uses_loader_variable(Str name);                                            /* the value can select code to run */
 bool uses_writes(Str program);                                                  /* tee, mkdir: its operands are files that it creates */
 bool uses_looks_like_code(const char *path, unsigned mode);
 

@@ -22,7 +22,7 @@ static const UsesRow rows[] = {
 #define P(name, kind, operands, values, code) { { name, 0, operands, values, code, "" }, (UsesKind)P_##kind },
 #include "template/programs.def"
 #undef P
-    /* Programs that take modules from their working folder, and more runners of scripts. */
+    /* Programs that load modules from their working folder, and further programs that run scripts. */
 #define U(name, kind, values, code) { { name, 0, 0, values, code, "" }, kind },
     U("uvicorn", USES_PLAIN, "--host --port --fd --uds --log-level --reload-dir --workers", "--env-file --log-config")
     U("gunicorn", USES_PLAIN, "b w k t n u g m --bind --workers --worker-class --timeout --name --user --group", "c p --config --pythonpath")
@@ -113,7 +113,7 @@ bool uses_names_folder(Str program, Str option) {
     return !AMONG(program, not_work) && AMONG(option, names);
 }
 
-/* True for variables that shells, loaders and interpreters read when they start. Those in `text` cannot load code, although templates refuse them. */
+/* True for variables that shells, loaders and interpreters read when they start. Variables in `text` cannot load code, although templates reject them. */
 bool uses_loader_variable(Str name) {
     static const char *const text[] = { "IFS", "PS1", "PS2", "PS4", "OPTIND", "RANDOM", "SECONDS", "HISTFILE", "SHELL", "CFLAGS", "CXXFLAGS",
                                         "CPPFLAGS", "LDFLAGS", "KUBECONFIG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH",

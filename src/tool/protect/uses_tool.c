@@ -1,5 +1,5 @@
 /* Programs of tools that get values of the user's environment. A call that could change one of them, or a file beside it, would get the value.
- * Of a script, only calls of exec.run count whose words are literals, or variables that are assigned literals. */
+ * In a script, only calls of exec.run count whose words are literals or variables that are assigned literals. */
 #include "base/vec.h"
 #include "starlark/module.h"
 #include "starlark/syntax/parser.h"
@@ -10,7 +10,7 @@ enum { CHOICES_MAX = 16 };
 
 /* ---- which tools ---- */
 
-/* Language, time zone and kind of terminal are no secrets. */
+/* Locale, time zone and terminal type are not secrets. */
 static bool is_ordinary(Str name) {
     static const Str names[] = { STR("COLORTERM"), STR("LANG"), STR("LANGUAGE"), STR("NO_COLOR"), STR("TERM"), STR("TZ") };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -120,7 +120,7 @@ static void walk_function(Script *s, const AstFunction *f) {
     walk_expr(s, f->result);
 }
 
-/* Everything but the left edge, which the caller follows. */
+/* Visits all parts of an expression except the leftmost one, which the caller visits. */
 static void walk_rest(Script *s, const Expr *e) {
     switch (e->kind) {
     case EXPR_NAME: case EXPR_CONST: case EXPR_DOT: break;
@@ -193,7 +193,7 @@ static bool add_word(Script *s, Buf *text, const Expr *e) {
 static bool add_words(Script *s, Buf *text, const Expr *e) {
     bool exact = true;
     if (!e) return true;
-    if (e->kind == EXPR_BINARY && e->op == TOKEN_PLUS) {       /* a list + more */
+    if (e->kind == EXPR_BINARY && e->op == TOKEN_PLUS) {       /* a concatenation of lists */
         exact = add_words(s, text, choice(s, e->binary.x, 0) ? choice(s, e->binary.x, 0) : e->binary.x);
         return add_words(s, text, choice(s, e->binary.y, 0) ? choice(s, e->binary.y, 0) : e->binary.y) && exact;
     }

@@ -1,5 +1,5 @@
-/* Which words are names of files? A word of a hook that names nothing yet is protected from being made, except for the words here:
- * text, patterns, names of variables, sub-commands, targets, and what a program writes. */
+/* Decides which words are file names. If a word of a hook names no existing file, calls may not create that file, except for the
+ * words recognised here: text, patterns, names of variables, sub-commands, targets, and output files. */
 #include "tool/protect/uses.h"
 #include "base/vec.h"
 
@@ -68,7 +68,7 @@ static bool is_filter(const ShellCommand *c, size_t at) {
     return false;
 }
 
-/* grep: the first operand, unless some option may have a value. */
+/* grep: the first operand is the pattern, unless an option may have a value. */
 static bool is_pattern(const ShellCommand *c, size_t at) {
     for (size_t i = 1; i < c->words_n; i++) {
         Str word = word_at(c, i);
@@ -169,7 +169,7 @@ typedef enum { LOOSE_NONE, LOOSE_FOR, LOOSE_LIST, LOOSE_TEST } Loose;
 
 static bool is_between(char c) { return !c || strchr(" \t\r\n;|&(){}<>'\"`=$", c); }
 
-/* `for f in NAMES`, a=(NAMES), [[ -e NAME ]]. The text is split without regard to quotes: a name too many only protects one more. */
+/* `for f in NAMES`, a=(NAMES), [[ -e NAME ]]. The text is split without regard to quotes: a word taken as a name by mistake only protects one more path. */
 StrList uses_loose_names(Str text, Arena *arena) {
     VEC(Str) out = { 0 };
     Loose state = LOOSE_NONE;

@@ -44,7 +44,7 @@ struct Tasks {
     Scheduler *scheduler;
     Table ids;
     VEC(Task *) all;
-    size_t told;                         /* all before this one were announced */
+    size_t told;                         /* index in `all`: earlier tasks were announced */
     int64_t starting;                    /* announced, and not in `all` yet */
     bool closing;                        /* the run ends: start no more tasks */
 };
@@ -234,7 +234,7 @@ static bool start(Task *t, Error *err) {
     VEC_PUSH(&list->all, t);
     table_put(&list->ids, t->id, t);
     bool ok = scheduler_add(list->scheduler, NULL, run_task, t, err);
-    if (!ok) t->status = TASK_FAILED;                     /* it is in the list, and freed with it */
+    if (!ok) t->status = TASK_FAILED;                     /* the task is in the list and is freed with it */
     pthread_mutex_unlock(&list->lock);
     return ok;
 }

@@ -1,5 +1,5 @@
-/* Every vendor, event, mode and verdict with odd reasons: the bytes stay inside of what that vendor understands. The grammar here is written
- * down again, independently of guard/answers.def. */
+/* Every vendor, event, mode and verdict with unusual reasons: the output conforms to what that vendor understands. The grammar here is
+ * independent of guard/answers.def. */
 #include "unit.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static const char *shape_of(const GuardEnvelope *e) {
 static Value at(Value v, const char *a, const char *b) { return b ? value_member(value_member(v, a), b) : value_member(v, a); }
 static bool is(Value v, const char *text) { return value_is_string(v) && str_eq(value_str(v), str_from(text)); }
 
-/* Does the vendor let the call happen without a question? What is written here is what vendors do with such an answer. */
+/* True if the vendor runs the call without a question when it reads this answer. */
 static bool lets_through(const GuardEnvelope *e, Value v, bool empty, int status) {
     Vendor vendor = e->vendor == VENDOR_COPILOT && !e->camel ? VENDOR_VSCODE : e->vendor;
     if (status == 2) return false;

@@ -1,4 +1,4 @@
-/* Envelopes, patches, and calls in our vocabulary. */
+/* Reading envelopes and patches, and translating calls into our names. */
 #include "unit.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void test_auto(void **state) {
         for (int said = VENDOR_HARNESS + 1; said < VENDOR_COUNT; said++) {
             (void)read_text(&p, (Vendor)said, cases[i].text);
             if ((Vendor)said == cases[i].vendor) assert_false(p.e.mismatch);
-            else if (!p.e.mismatch) assert_true(p.e.vendor == (Vendor)said);    /* the envelope fits both */
+            else if (!p.e.mismatch) assert_true(p.e.vendor == (Vendor)said);    /* the envelope matches both vendors */
             scene_clear(&p);
         }
     }

@@ -67,7 +67,7 @@ static void blocked_signals(void) {
 
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
-#define DELAYS_SIGNALS                   /* until the next call of a function of libc */
+#define DELAYS_SIGNALS                   /* recurses until the next call of a libc function fails */
 #endif
 #endif
 
@@ -133,7 +133,7 @@ static void test_written(void **state) {
     assert_int_equal(o.status, 2);
 }
 
-/* A pipe without a reader at work: the deadline ends the write. */
+/* A full pipe whose reader does not read: the deadline ends the write. */
 static void stuck(void) {
     static char big[1 << 20];
     int p[2];

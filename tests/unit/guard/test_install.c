@@ -1,5 +1,5 @@
-/* Installing the guard into files that hold other things: nothing of them is lost, a second install changes nothing, and removing the guard
- * gives back the same bytes. */
+/* Installs the guard into files with other content: nothing is lost, a second install changes nothing, and uninstalling restores the same
+ * bytes. */
 #include "unit.h"
 #include "guard/guard.h"
 #include "guard/install.h"
@@ -116,7 +116,7 @@ static void test_texts(void **state) {
     }
 }
 
-/* A file that exists only because of install goes; an older entry is replaced; one of another program stays. */
+/* A file that install created is removed; an older entry is replaced; one of another program stays. */
 static void test_removal(void **state) {
     (void)state;
     GuardInstall g = of(VENDOR_CLAUDE, GUARD_SCOPE_USER);

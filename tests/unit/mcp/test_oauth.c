@@ -377,7 +377,7 @@ static void proofs_come_with_every_request(void **state) {
     buf_clear(&b);
     arena_clear(&arena);
     world_clear(&w);
-    /* a bearer token is a step down */
+    /* a plain bearer token would be a downgrade */
     World down = { 0 };
     world_init(&down, "{\"dpop\":true}");
     t = (OAuthTry){ 0 };

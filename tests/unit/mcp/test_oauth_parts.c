@@ -131,7 +131,7 @@ static void signs_as_openssl_does(void **state) {
     jwt_key_free(k);
 }
 
-/* r and s are shorter than 32 bytes one time in 128 each: the signature never is. */
+/* r and s are shorter than 32 bytes about once in 128 times each; the signature must always have 64 bytes. */
 static void signs_with_a_fixed_length(void **state) {
     (void)state;
     Error err = { 0 };

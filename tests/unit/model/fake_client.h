@@ -26,7 +26,7 @@ bool client_send(Client *c, const ClientRequest *request, Cancel *cancel, Client
     return !fake.lost || error_set(err, ERR_IO, "connection lost");
 }
 
-/* One attempt of a model of this provider at what `bytes` say; "responses" is the other wire of openai. */
+/* One attempt of a model of this provider, whose server responds with `bytes`; "responses" is the second wire format of openai. */
 static inline bool fake_complete(Str provider, Str bytes, size_t piece, Heap *heap, ModelReply *reply, Error *err) {
     List *messages = list_new(heap, 1, NULL), *tools = list_new(heap, 1, NULL);
     ModelDef def = { .provider = project_provider_find(provider), .name = STR("m"), .base_url = STR("http://local"),

@@ -14,7 +14,7 @@
 #define EVENT(type, rest) D("{\"type\":\"response." type "\"," rest "}")
 #define COMPLETED EVENT("completed", "\"response\":{\"status\":\"completed\"}")
 
-/* expected: TEXT | FINISH | name arguments; … — or ! and part of the error. Ids of calls are looked at by themselves. */
+/* expected: TEXT | FINISH | name arguments; … — or ! and part of the error. Ids of calls are checked separately. */
 static const struct { const char *provider, *stream, *expected; } cases[] = {
     { "openai", TEXT("a") TEXT("b") END("stop"), "ab|stop|" },
     { "openai", TEXT("caf\xc3\xa9 \xf0\x9f\x8e\x89") END("stop"), "caf\xc3\xa9 \xf0\x9f\x8e\x89|stop|" },

@@ -117,7 +117,7 @@ static const Case deny_cases[] = {
     { DENY("shell: [git, push]"), "", "bash", "\"g$x\" push", "deny by a (unknown)" },
     { DENY("shell: [git, push]"), "", "bash", "\"h$x\" push", "none" },
     { DENY("shell: [git, push]"), "", "bash", "echo \"$x\"", "none" },
-    { DENY("shell: [cat, \"*.env\"]"), "", "bash", "cat ~/.env", "deny by a" },               /* whatever ~ is */
+    { DENY("shell: [cat, \"*.env\"]"), "", "bash", "cat ~/.env", "deny by a" },               /* whatever ~ expands to */
     { DENY("shell: [cat, \"*.env\"]"), "", "bash", "cat .e*", "deny by a (unknown)" },
     { DENY("shell: [cat, \"*.env\"]"), "", "bash", "cat .[a-e]nv", "deny by a (unknown)" },
     { DENY("shell: [cat, \"*.env\"]"), "", "bash", "cat *.c", "none" },

@@ -349,7 +349,7 @@ static void makes_copies_moves_and_removes(void **state) {
     cancel_free(cancel);
 }
 
-/* Deeper than there are descriptors, with names that "rm" would like. */
+/* Deeper than the number of available descriptors, with names that look like options of rm. */
 static void handles_deep_trees(void **state) {
     (void)state;
     int fd = open(tree_path("ws"), O_RDONLY | O_DIRECTORY);

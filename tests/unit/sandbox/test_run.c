@@ -229,7 +229,7 @@ static void test_private_folder(void **state) {
     assert_int_equal(stat(world.outside, &st), 0);
 }
 
-/* What a user has one supply of: half stays outside. */
+/* Resources with one limit per user: a call gets at most half. */
 static void test_shared_limits(void **state) {
     (void)state;
     SandboxResult r;

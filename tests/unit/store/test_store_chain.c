@@ -42,7 +42,7 @@ static void emit(StorePlace *p, Store *s, const char *run, uint64_t from, uint64
     must(p, store_flush(s, &p->err));
 }
 
-/* A run of EVENTS events, written by two processes' worth of stores. */
+/* A run of EVENTS events, written through two stores one after the other, as by two processes. */
 static void record(StorePlace *p, const char *run) {
     Store *s = must_open(p);
     must(p, store_run_start(s, str_from(run), STR("main"), STR(""), &p->err));
@@ -124,7 +124,7 @@ static void test_changed(void **state) {
             "changed 11-11 inserted 11-11 " },
         { "UPDATE runs SET hash = zeroblob(32)", "head 10-10 " },
         { "UPDATE runs SET hash = NULL", "head 10-10 " },
-        /* Renumbered, to make room for one more. */
+        /* An event inserted, and the later ones renumbered. */
         { "UPDATE events SET id = id + 100 WHERE id & 0xffffffff > 5; UPDATE events SET id = id - 99 WHERE id & 0xffffffff > 100;"
           "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id & 0xffffffff = 5",
             "changed 6-6 changed 7-7 changed 8-8 changed 9-9 changed 10-10 changed 11-11 inserted 11-11 " },
@@ -351,7 +351,7 @@ static void test_fork(void **state) {
     must(&p, store_note_get(s, STR("items:r2"), STR("k"), &data, &found, &p.err) && found);
     buf_reset(&text);
     must(&p, store_command_each(s, STR("r2"), 0, list_command, &text, &p.err));
-    assert_str(buf_str(&text), "1:hi 2:hi ");                                /* those that were said; the next one has number 3 */
+    assert_str(buf_str(&text), "1:hi 2:hi ");                                /* messages that were delivered; the next one has number 3 */
     assert_false(store_run_fork(s, &(StoreFork){ .from = STR("r1"), .id = STR("r3"), .turn = 2 }, &forked, &p.err));
     assert_string_equal(p.err.msg, "run r1 has no turn 2 that ended");
     assert_false(store_run_fork(s, &(StoreFork){ .from = STR("no"), .id = STR("r3") }, &forked, &p.err));

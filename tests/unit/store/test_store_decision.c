@@ -1,4 +1,4 @@
-/* Decisions of harness guard: numbered, unique, chained. */
+/* Decisions of harness guard in the store: numbered, unique, chained by hashes. */
 #include "place.h"
 #include "store/store_decision.h"
 

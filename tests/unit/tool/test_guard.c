@@ -5,7 +5,7 @@
 
 static const char *const names[] = { "run", "confirm", "refuse" };
 
-/* Rows, separated by the phrases expected in the following reasons (`about`, no command). */
+/* Rows of commands. A row without a command sets `about`: the phrases expected in the reasons of the rows after it. */
 static const struct { const char *command; GuardVerdict verdict; const char *about; } cases[] = {
 #define REFUSE(text) { text, GUARD_REFUSE, NULL },
 #define CONFIRM(text) { text, GUARD_CONFIRM, NULL },
