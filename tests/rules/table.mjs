@@ -33,7 +33,7 @@ export function render(table = readTable()) {
   const rules = readFileSync(join(here, 'harness.md'), 'utf8').split('\n').filter(l => l.startsWith('  - {') || l === 'rules:');
   const count = verdict => table.filter(e => e.verdict === verdict && e.rule !== 'gap').length;
   const lines = [begin, '', `${table.length} spellings: ${count('deny')} are denied, ${count('ask')} ask, ${count('none')} are harmless and pass, ` +
-    `${table.filter(e => e.rule === 'gap').length} pass although they do what the rules are about. The rules:`, '', '```text', ...rules, '```'];
+    `${table.filter(e => e.rule === 'gap').length} pass although they do what the rules forbid. The rules:`, '', '```text', ...rules, '```'];
   for (const section of [...new Set(table.map(e => e.section))]) {
     lines.push('', `### ${section}`, '', '| command | decision |', '|---|---|');
     for (const e of table.filter(x => x.section === section)) lines.push(`| ${code(e.command)} | ${says(e)} |`);
