@@ -147,8 +147,8 @@ def machine():
 def page(rows):
     text = ["# Performance", "", "Speed and memory of harness, compared with programs that do the same and with the targets of its design. `make bench` measures it and writes this page.", "",
             "## How it is measured", "",
-            "- A release build. Of several rounds the best one counts, on both sides, because other work on the machine only ever makes a round slower. Of calls over MCP it is the one in the middle, both servers asked in turn: there the best one would only tell where the kernel put two processes for once.",
-            "- A ratio above 1 says that harness is that many times faster, or smaller. A *target* is the requirement of the design.",
+            "- A release build. The best of several rounds counts, on both sides, because other work on the machine can only make a round slower. For calls over MCP it is the median, with the two servers measured alternately: the best round would depend on how the kernel happened to place two processes.",
+            "- A ratio above 1 means that harness is that many times faster, or smaller. A *target* is the requirement of the design.",
             "- Where a peer does strictly less (`/bin/true`, `posix_spawn` without a sandbox, a connection without the proxy) a ratio below 1 is expected.",
             "- The MCP server takes every call through the whole pipeline and writes three events about it; its peer, on the official TypeScript SDK, checks the arguments and runs the function.",
             "- A comment at the top of each program in `bench/` describes what it does.", "",
@@ -161,7 +161,7 @@ def page(rows):
             text += [f"### {subject or 'Not measured'}", "", "| what | harness | beside | ratio |", "|---|--:|---|--:|"] + ["| " + " | ".join(row[1:]) + " |" for row in some] + [""]
     text += ["## Measuring it again", "", "```sh norun", "make bench", "```", "",
              "installs the peers (Debian packages), builds, measures for some minutes, prints one table and writes this page. A peer that is missing is named in the table, and the rest is still measured.",
-             "`scripts/bench.sh bench_json bench_mcp` measures these two and leaves the page alone. On a machine that others use, `BENCH_KEEP=1 scripts/bench.sh` measures again and keeps the best of both.", ""]
+             "`scripts/bench.sh bench_json bench_mcp` measures these two and does not change the page. On a machine that others use, `BENCH_KEEP=1 scripts/bench.sh` measures again and keeps the best of both.", ""]
     return "\n".join(text)
 
 found = read(sys.argv[1])

@@ -41,7 +41,7 @@ def hooks():
     yield "| event | decisions | `modify` may change | a hook that fails |\n|---|---|---|---|\n"
     for _, name, letters, changes, failure in rows("src/artifact/hook_events.def", "HOOK_(?:EVENT|FAMILY)"):
         decisions = ", ".join(DECISIONS[c] for c in letters.split("|") if c in DECISIONS) or "none: notified only"
-        changed = ", ".join(f"`{w[1:]}` (only take away)" if w[0] == "-" else f"`{w}`" for w in changes.split())
+        changed = ", ".join(f"`{w[1:]}` (removal only)" if w[0] == "-" else f"`{w}`" for w in changes.split())
         yield f"| `{name}` | {decisions} | {changed} | {FAILURES[failure]} |\n"
 
 

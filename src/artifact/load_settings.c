@@ -49,7 +49,7 @@ static Str find(Loader *l) {
         if (!document_exists(&l->docs, path)) continue;
         if (found.n)
             problems_add(l->docs.problems, PROBLEM_ERROR, path, (Place){ 1, 1 }, STR("keep one of them, or choose with -c FILE"),
-                         "a project has one configuration file, but both " STR_FMT " and " STR_FMT " are there", STR_ARG(found), STR_ARG(path));
+                         "a project has one configuration file, but both " STR_FMT " and " STR_FMT " exist", STR_ARG(found), STR_ARG(path));
         else
             found = path;
     }

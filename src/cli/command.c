@@ -26,10 +26,10 @@ const Command command_table[] = {
     },
     {
         .name = "approvals approve", .operands = "ID", .min = 1, .max = 1,
-        .summary = "let a call that waits go on",
+        .summary = "approve a call that waits",
         .about = "Shows the call and asks for a yes. --yes agrees without a terminal. With --args\n"
-                 "the call begins again with other arguments: all rules are asked about them, and\n"
-                 "the model is told. ID may be the beginning of one.",
+                 "the call begins again with other arguments: all rules are checked again, and the\n"
+                 "model is informed. ID may be the beginning of one.",
         .example = "harness approvals approve q1f2e3d4c5b",
         .flags = command_flags_approve, .run = command_approvals_approve,
     },
@@ -42,8 +42,8 @@ const Command command_table[] = {
     },
     {
         .name = "approvals kept", .operands = "",
-        .summary = "answers that hold always in this project",
-        .about = "Answers given with p. Each holds for one tool as it is defined now, its exact\n"
+        .summary = "answers that apply always in this project",
+        .about = "Answers given with p. Each applies to one tool as it is defined now, its exact\n"
                  "arguments and the rule that asked.",
         .example = "harness approvals kept",
         .json = "[{id, tool, args, rule, by, time_ns}]",
@@ -51,7 +51,7 @@ const Command command_table[] = {
     },
     {
         .name = "approvals revoke", .operands = "ID", .min = 1, .max = 1,
-        .summary = "forget an answer that is kept",
+        .summary = "delete a kept answer",
         .about = "The next such call is asked about again.",
         .example = "harness approvals revoke 0f1e2d3c4b5a6978",
         .run = command_approvals_revoke,
@@ -111,8 +111,8 @@ const Command command_table[] = {
         .about = "Reads the envelope of a hook of another agent from standard input, and answers\n"
                  "as that agent expects: VENDOR is claude, codex, cursor, copilot, vscode, gemini,\n"
                  "qwen, kimi, opencode, or auto. The rules, tools_policy and hooks of the project\n"
-                 "decide, with /etc/harness/guard.md and ~/.config/harness/guard.md. Whatever\n"
-                 "fails is refused. See docs/howto/guard.md for the files of each agent.",
+                 "decide, with /etc/harness/guard.md and ~/.config/harness/guard.md. Every\n"
+                 "failure refuses the call. See docs/howto/guard.md for the files of each agent.",
         .example = "harness guard claude --project /srv/app < envelope.json",
         .flags = command_flags_guard, .run = command_guard,
     },
@@ -156,7 +156,7 @@ const Command command_table[] = {
         .name = "guard export", .operands = "codex-rules", .choices = "codex-rules", .min = 1, .max = 1,
         .summary = "rules that deny commands, for Codex itself",
         .about = "Prints the rules of the project that deny shell commands as Codex's exec policy,\n"
-                 "a second line that also holds when a hook does not run. It compares only the\n"
+                 "a second defence that works even if a hook does not run. It compares only the\n"
                  "first words of a command; a rule with a pattern becomes a comment.",
         .example = "harness guard export codex-rules > ~/.codex/rules/harness.rules",
         .run = command_guard_export,
@@ -166,8 +166,8 @@ const Command command_table[] = {
         .summary = "put the guard in front of another agent",
         .about = "Adds the hook to the agent's file: of this project, or with --user or\n"
                  "--managed. VENDOR is claude, codex, cursor, copilot, vscode, gemini, qwen, kimi\n"
-                 "or opencode. Everything else in the file stays as it is; the file from before\n"
-                 "is kept beside it as NAME.before-harness. Doing it again changes nothing.",
+                 "or opencode. Everything else in the file is unchanged; the old file is kept\n"
+                 "next to it as NAME.before-harness. Doing it again changes nothing.",
         .example = "harness guard install claude\nharness guard install codex --user --print",
         .json = "{vendor, file, changed}",
         .flags = command_flags_guard_install, .run = command_guard_install,
@@ -176,7 +176,7 @@ const Command command_table[] = {
         .name = "guard uninstall", .operands = "VENDOR", .min = 1, .max = 1,
         .summary = "remove the guard from another agent",
         .about = "Removes what guard install added, and nothing else. If the file was not changed\n"
-                 "since, it is the file from before again, byte for byte.",
+                 "since, the old file is restored, byte for byte.",
         .example = "harness guard uninstall claude",
         .json = "{vendor, file, changed}",
         .flags = command_flags_guard_uninstall, .run = command_guard_uninstall,
@@ -287,8 +287,8 @@ const Command command_table[] = {
         .name = "mcp list", .operands = "",
         .summary = "list the MCP servers of the project",
         .about = "Each with its transport, state, number of tools and target; below it, why it\n"
-                 "failed when it was last started. Starts none: what is known is what was pinned\n"
-                 "when the server was last asked.",
+                 "failed when it was last started. Starts no server: shows what was pinned when\n"
+                 "the server was last asked.",
         .example = "harness mcp list",
         .json = "[{name, transport, target, state, trusted, tools, held, file, instructions, problem}];\n"
                 "state is ready, held, failed, not seen yet or not trusted; problem is why it\n"
@@ -310,7 +310,7 @@ const Command command_table[] = {
     },
     {
         .name = "mcp remove", .operands = "NAME", .min = 1, .max = 1,
-        .summary = "take an MCP server out of the project's file",
+        .summary = "remove an MCP server from the project's file",
         .about = "Removes the entry NAME of mcp_servers from the project's file and leaves\n"
                  "everything else in it as it is. A server of .mcp.json is removed there.",
         .example = "harness mcp remove files",
@@ -320,7 +320,7 @@ const Command command_table[] = {
     {
         .name = "mcp request", .operands = "SERVER|URL METHOD [JSON]", .min = 2, .max = 3,
         .summary = "send one request to an MCP server",
-        .about = "Prints the result as it came, to look into a server: resources/list,\n"
+        .about = "Prints the unmodified result, to examine a server: resources/list,\n"
                  "prompts/get, completion/complete and so on. Tools of a SERVER are called by\n"
                  "mcp call.",
         .example = "harness mcp request wiki resources/list\n"
@@ -433,9 +433,9 @@ const Command command_table[] = {
     {
         .name = "runs fork", .operands = "RUN", .min = 1, .max = 1,
         .summary = "start a new run from a turn of an earlier one",
-        .about = "The new run begins with the conversation up to the end of a turn, and goes on\n"
-                 "like `runs resume`, also with another model or agent. The earlier run stays as\n"
-                 "it is. Approvals are not inherited. Without -p and without a terminal, only\n"
+        .about = "The new run begins with the conversation up to the end of a turn, and continues\n"
+                 "like `runs resume`, also with another model or agent. The earlier run is not\n"
+                 "changed. Approvals are not inherited. Without -p and without a terminal, only\n"
                  "prints the id of the new run.",
         .example = "harness runs fork last --at 2 -p 'try it the other way'",
         .json = "{run, status, response, reason, turns, tool_calls, usage}; without -p {run}",
@@ -457,14 +457,14 @@ const Command command_table[] = {
         .about = "Continues where the run stopped. Nothing is done twice: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
                  "the others the model learns that their outcome is unknown. At a terminal shows\n"
-                 "the conversation so far, and goes on with it.",
+                 "the conversation so far, and continues it.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
         .flags = command_flags_runs_resume, .run = command_runs_resume,
     },
     {
         .name = "runs say", .operands = "RUN TEXT", .min = 2, .max = 2,
-        .summary = "say something to a run of another process",
+        .summary = "send a message to a run of another process",
         .about = "The agent gets TEXT as a message of the user before its next reply.",
         .example = "harness runs say last 'use the other branch'",
         .run = command_runs_say,
@@ -504,7 +504,7 @@ const Command command_table[] = {
         .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
                  "would run: no network, nothing else writable, only the system's own folders\n"
                  "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
-                 "limits on memory, time, files and processes. Whatever it started ends with it.\n"
+                 "limits on memory, time, files and processes. All its processes end with it.\n"
                  "Standard input, output and error pass through, and its exit status: 128 + N for\n"
                  "signal N, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
         .example = "harness sandbox -- make test\n"

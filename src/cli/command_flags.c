@@ -34,7 +34,7 @@ const Flag command_flags_starlark[] = {
 #define LIVE_FLAG { "--live", NULL, NULL, NULL, "ask the MCP servers for their tools; needs trust" }
 
 const Flag command_flags_validate[] = {
-    { "--strict", NULL, NULL, NULL, "unknown keys that only describe are errors too" },
+    { "--strict", NULL, NULL, NULL, "unknown descriptive keys are errors too" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools, as run --lenient does" },
     { 0 },
 };
@@ -89,19 +89,19 @@ const Flag command_flags_call[] = {
     { 0 }
 
 const Flag command_flags_run[] = {
-    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
-    { "--continue", NULL, NULL, NULL, "go on with the last conversation" },
+    { "-p", NULL, "TEXT", NULL, "one job: send TEXT, print the answer; -: from stdin" },
+    { "--continue", NULL, NULL, NULL, "continue the last conversation" },
     AGENT_FLAGS,
 };
 
 const Flag command_flags_runs_resume[] = {
-    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    { "-p", NULL, "TEXT", NULL, "one job: send TEXT, print the answer; -: from stdin" },
     AGENT_FLAGS,
 };
 
 const Flag command_flags_runs_fork[] = {
     { "--at", NULL, "TURN", NULL, "after this turn; else after the last one that ended" },
-    { "-p", NULL, "TEXT", NULL, "one job: say TEXT, print the answer; - reads it" },
+    { "-p", NULL, "TEXT", NULL, "one job: send TEXT, print the answer; -: from stdin" },
     AGENT_FLAGS,
 };
 
@@ -117,7 +117,7 @@ const Flag command_flags_runs[] = {
 const Flag command_flags_runs_prune[] = {
     { "--older-than", NULL, "AGE", NULL, "those that ended longer ago: 12h, 30d" },
     { "--interrupted", NULL, NULL, NULL, "also interrupted ones, counted from their start" },
-    { "--dry-run", NULL, NULL, NULL, "only say which" },
+    { "--dry-run", NULL, NULL, NULL, "only list them" },
     { 0 },
 };
 
@@ -171,8 +171,8 @@ const Flag command_flags_mcp_add[] = {
     { "--env", NULL, "NAME=VALUE", NULL, "for the program, ${NAME} is expanded; repeatable" },
     { "--header", NULL, "NAME: VALUE", NULL, "for the URL, ${NAME} is expanded; repeatable" },
     { "--network", NULL, NULL, NULL, "the program may use the network (npx, uvx, docker)" },
-    { "--no-network", NULL, NULL, NULL, "it needs none: do not ask" },
-    { "--read-root", NULL, "DIR", NULL, "a folder it may read besides; again for more" },
+    { "--no-network", NULL, NULL, NULL, "it needs no network: do not ask" },
+    { "--read-root", NULL, "DIR", NULL, "another folder it may read; repeatable" },
     { "--no-probe", NULL, NULL, NULL, "do not start it now" },
     { 0 },
 };

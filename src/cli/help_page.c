@@ -6,7 +6,7 @@
 
 static const char head[] =
     "# Command line\n\n"
-    "Written by `harness help --markdown` from the command table; `make docs` renews it.\n\n"
+    "Written by `harness help --markdown` from the command table; `make docs` updates it.\n\n"
     "    harness COMMAND [flags]\n\n"
     "Results go to standard output; everything for the user (problems, logs, prompts) goes to standard error.\n\n"
     "| exit status | means |\n|---|---|\n"

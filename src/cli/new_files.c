@@ -42,7 +42,7 @@ static const NewFile files[] = {
     { "agent", ".harness/agents", ".md",
       "---\n"
       "description: Answers one question about the files of this folder, without changing anything.\n"
-      "# Without `model` it uses the one of its parent; without `tools` it has none of its own choice.\n"
+      "# Without `model` it uses the one of its parent. `tools` adds tools to those of its parent.\n"
       "tools: []\n"
       "max_iterations: 8\n"
       "---\n"
@@ -60,7 +60,7 @@ static const NewFile files[] = {
       "expect:\n"
       "  response_contains: Hello\n"
       "---\n"
-      "Says what must hold, for the reader.\n",
+      "Describes what must be true, for the reader.\n",
       "harness test .harness/tests/@NAME@.md" },
     { "skill", ".harness/skills", "/SKILL.md",
       "---\n"

@@ -93,7 +93,7 @@ static const AnswerRow *row_of(const GuardEnvelope *e, GuardVerdict v, Value cha
 
 static GuardVerdict refuse_instead(const GuardEnvelope *e, GuardVerdict v, Str reason, GuardAnswer *out) {
     Buf why = { 0 }, clean = { 0 };
-    buf_add(&why, v == GUARD_ASK ? STR("a person must be asked, which is not possible here: ") : STR("changed input is not possible here: "));
+    buf_add(&why, v == GUARD_ASK ? STR("the user must be asked, which is not possible here: ") : STR("changed input is not possible here: "));
     buf_add(&why, reason);
     guard_reason_clean(buf_str(&why), &clean);
     refuse(e, buf_str(&clean), out);

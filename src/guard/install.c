@@ -142,7 +142,7 @@ typedef struct Edit { const GuardInstall *g; Arena arena; Buf text, next; Error 
 
 static bool read_root(Edit *e, const JsoncNode **root) {
     if (!jsonc_read(buf_str(&e->text), &e->arena, root, e->err)) return false;
-    return !*root || (*root)->kind == JSONC_OBJECT || error_set(e->err, ERR_PARSE, "it does not hold an object");
+    return !*root || (*root)->kind == JSONC_OBJECT || error_set(e->err, ERR_PARSE, "it does not contain an object");
 }
 
 static bool read_hooks(Edit *e, const JsoncNode **root, const JsoncNode **hooks) {

@@ -116,7 +116,7 @@ static bool ask_rules(const GuardCase *c, const GuardCall *call, Str confirm, Gu
     if (!c->runtime) return allowed;
     RulesVerdict v = judge_layer(c, &runtime_project(c->runtime)->rules, call);
     if (v.verdict > RULE_ALLOW) take_rule(c, &v, out);
-    if (confirm.n && v.verdict != RULE_ALLOW) guard_ruling_set(out, GUARD_ASK, arena_str(c->arena, confirm), "a person must agree: " STR_FMT, STR_ARG(confirm));
+    if (confirm.n && v.verdict != RULE_ALLOW) guard_ruling_set(out, GUARD_ASK, arena_str(c->arena, confirm), "the user must agree: " STR_FMT, STR_ARG(confirm));
     return allowed;
 }
 

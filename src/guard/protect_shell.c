@@ -240,7 +240,7 @@ static void judge_copy(Judge *j, const ShellCommand *c, Effect effect) {
 
 static bool names_trust(Str s) { return str_starts(s, STR("HARNESS_TRUST=")) || str_eq(s, STR("HARNESS_TRUST")); }
 
-static void decide_trust(Judge *j, GuardVerdict v, Str what) { decide(j, v, "only a person at a terminal may run this: ", what, ""); }
+static void decide_trust(Judge *j, GuardVerdict v, Str what) { decide(j, v, "only a user at a terminal may run this: ", what, ""); }
 
 static void judge_trust(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 0; i < c->assigns_n; i++)

@@ -228,7 +228,7 @@ static bool check_keys(const HookRun *r, const Dict *said, Error *err) {
         bool is_known = false;
         for (size_t j = 0; j < sizeof known / sizeof *known && !is_known; j++) is_known = str_eq(key, known[j]);
         if (!is_known && decides_otherwise(key, e->value))
-            return error_set(err, ERR_PROTOCOL, "stdout: \"" STR_FMT "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to go on",
+            return error_set(err, ERR_PROTOCOL, "stdout: \"" STR_FMT "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to continue",
                              STR_ARG(key));
         if (!is_known && looks_like_decision(key, &meant))
             return error_set(err, ERR_PROTOCOL, "stdout: unknown key \"" STR_FMT "\": did you mean \"" STR_FMT "\"?", STR_ARG(key), STR_ARG(meant));

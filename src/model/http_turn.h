@@ -4,7 +4,7 @@
 #include "model/provider.h"
 
 /* A block of a reply whose parts must be sent back in order. */
-/* For an unknown type, `text` is the block itself; `partial`: the rest of it arrived in pieces. */
+/* For an unknown type, `text` is the block itself; `partial`: more of it arrived in pieces, which are not in `text`. */
 typedef struct HttpBlock { int64_t index; Buf type, text, signature; bool partial; } HttpBlock;
 
 typedef struct HttpTurn {

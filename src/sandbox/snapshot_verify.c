@@ -286,7 +286,7 @@ static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
 /* A folder on the path may be changed, but not made inaccessible. */
 static void keep_open(SnapshotCheck *c, const SnapshotNode *n, int fd, const struct statx *now) {
     if (n->kind == 'd' && (n->st.stx_mode & ~now->stx_mode & 0700) && now->stx_uid == n->st.stx_uid && n->needed)
-        tell(c, n, NULL, "was closed", "opened again", c->look_only || walk_chmod(fd, n->st.stx_mode & 07777));
+        tell(c, n, NULL, "was made inaccessible", "made accessible again", c->look_only || walk_chmod(fd, n->st.stx_mode & 07777));
 }
 
 static void check_way(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir, const struct statx *now, char kind) {

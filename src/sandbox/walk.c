@@ -458,7 +458,7 @@ bool walk_may_write(const Walk *w, Str path, bool away, Error *err) {
     if (away && w->is_root)
         return walk_refuse(path, "is a root of the sandbox", err);
     if (away && w->at.match.n)
-        return walk_refuse(path, "is on the way to a protected file", err);
+        return walk_refuse(path, "leads to a protected file", err);
     return true;
 }
 

@@ -10,7 +10,7 @@ static const NativeParam parse_params[] = { { "text", NATIVE_STRING } };
 const NativeDef script_shell[] = {
     { "shell.parse", shell_parse, SCRIPT_PARAMS(parse_params), 1, SCRIPT_FN,
       "The simple commands of shell text, without running anything: a list of {program, args, exact, redirects}. Finds those in lists, pipelines, "
-      "substitutions and functions, in the text of sh -c and eval, and behind wrappers such as env, sudo and xargs. program is the base name; it and each "
+      "substitutions and functions, in the text of sh -c and eval, and after wrappers such as env, sudo and xargs. program is the base name; it and each "
       "item of args are None if they are unknown before the command runs. exact: all of it is known. redirects: a list of {op, fd, target}. Text that "
       "cannot be parsed ends with a command that is not exact and has no program." },
 };

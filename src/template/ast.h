@@ -63,7 +63,7 @@ void ast_place(Str text, size_t at, uint32_t *line, uint32_t *column);
 bool ast_error(Error *err, ErrorKind kind, Str text, size_t at, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void ast_path_text(Buf *out, const AstPath *path);        /* approximately as it was written */
 
-/* inline.c: why fixed code of the command would run a value; NULL: it would not. */
+/* inline.c: the reason if the command's own code would run a parameter's value; NULL: it would not. */
 const char *ast_inline_problem(const Template *t);
 
 bool ast_parse(Template *t, Error *err);                  /* t->text → t->body */

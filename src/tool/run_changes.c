@@ -94,7 +94,7 @@ bool run_change_keep(Run *r, Str tool, Str bytes, Buf *key) {
 
 const char *run_revert_name(RevertState s) {
     static const char *const names[] = { [REVERT_READY] = "can be put back", [REVERT_DONE] = "already as before",
-        [REVERT_CHANGED] = "changed by something else",
+        [REVERT_CHANGED] = "changed by another program",
                                          [REVERT_NOT_KEPT] = "its old content was not kept", [REVERT_REFUSED] = "may not be written" };
     return names[s];
 }
@@ -131,8 +131,8 @@ static void judge(const Run *r, RunRevert *f, JailStat *now) {
         refuse(f, REVERT_REFUSED, err.msg);
     } else {
         sha256_of(buf_str(&content), hash);
-        if (!f->created && same_hash(hash, f->old_hash)) refuse(f, REVERT_DONE, "it already holds what it held before");
-        else if (!same_hash(hash, f->new_hash)) refuse(f, REVERT_CHANGED, "something else has changed it since");
+        if (!f->created && same_hash(hash, f->old_hash)) refuse(f, REVERT_DONE, "it already has its old content");
+        else if (!same_hash(hash, f->new_hash)) refuse(f, REVERT_CHANGED, "another program has changed it since");
     }
     buf_clear(&content);
     arena_clear(&arena);
@@ -162,9 +162,9 @@ static void add_change(const Run *r, RunRevert *list, size_t *n, const RunChange
         memcpy(f->old_hash, c->old_hash, CHANGE_HASH);
         ++*n;
     } else if (!follows(f, c)) {
-        refuse(f, REVERT_CHANGED, "something else has changed it in between");
+        refuse(f, REVERT_CHANGED, "another program has changed it in between");
     }
-    if (!c->kept) refuse(f, REVERT_NOT_KEPT, "what it held before was not kept: a sensitive name, a secret, or too large");
+    if (!c->kept) refuse(f, REVERT_NOT_KEPT, "its old content was not kept: a sensitive name, a secret, or too large");
     memcpy(f->new_hash, c->new_hash, CHANGE_HASH);
 }
 

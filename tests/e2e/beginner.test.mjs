@@ -32,7 +32,7 @@ const model = body => ({ 'model.star': `def reply(messages, tools):\n    ${body}
 const offline = 'model: { provider: script, name: m, script: model.star }\n';
 
 describe('servers of others', { concurrency: 2 }, () => {
-  test('mcp add starts a real server, mcp list shows it, mcp remove takes it out', async t => {
+  test('mcp add starts a real server, mcp list shows it, mcp remove removes it', async t => {
     const p = own(t, { 'harness.md': '---\n# mine\nlimits: { max_turns: 3 } # few\n---\nBe brief.\n', 'a.txt': 'hello' });
     const before = readFileSync(join(p.dir, 'harness.md'), 'utf8');
     const added = await p.run(['mcp', 'add', 'files', '--read-root', modules, '--', node, official('server-filesystem'), '.']);
@@ -59,9 +59,9 @@ describe('servers of others', { concurrency: 2 }, () => {
       assert.equal(readFileSync(join(p.dir, 'harness.md'), 'utf8'), after);
     }
     const line = own(t, { 'harness.md': '---\nmcp_servers: { a: { command: x } }\n---\n' });
-    assert.match((await line.run(['mcp', 'remove', 'a'])).stderr, /is written in one line: take the entry out by hand/);
+    assert.match((await line.run(['mcp', 'remove', 'a'])).stderr, /is written in one line: remove the entry by hand/);
     const other = own(t, { '.mcp.json': '{"mcpServers": {"a": {"command": "x"}}}' });
-    assert.match((await other.run(['mcp', 'remove', 'a'])).stderr, /server "a" is defined in \.mcp\.json:1: take it out there/);
+    assert.match((await other.run(['mcp', 'remove', 'a'])).stderr, /server "a" is defined in \.mcp\.json:1: remove it there/);
   });
 
   test('mcp list tells a server that failed from one that was not seen yet, until it works', async t => {

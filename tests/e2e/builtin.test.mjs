@@ -45,8 +45,8 @@ test('read numbers lines from 1', t => {
   const rows = [
     [{ path: 'a.txt' }, '     1\tone\n     2\ttwo\n     3\tthree\n'],
     [{ path: './a.txt', offset: 1 }, '     2\ttwo\n     3\tthree\n'],
-    [{ path: 'a.txt', limit: 1 }, '     1\tone\n… 2 more lines: offset 1 goes on\n'],
-    [{ path: 'a.txt', offset: 1, limit: 1 }, '     2\ttwo\n… 1 more line: offset 2 goes on\n'],
+    [{ path: 'a.txt', limit: 1 }, '     1\tone\n… 2 more lines: continue with offset 1\n'],
+    [{ path: 'a.txt', offset: 1, limit: 1 }, '     2\ttwo\n… 1 more line: continue with offset 2\n'],
     [{ path: 'a.txt', limit: 1e15 }, '     1\tone\n     2\ttwo\n     3\tthree\n'],
     [{ path: join(dir, 'a.txt'), limit: 3 }, '     1\tone\n     2\ttwo\n     3\tthree\n'],
     [{ path: 'empty' }, ''],
@@ -66,8 +66,8 @@ test('read stops at the limit', t => {
   const numbered = (from, to) => lines.slice(from, to).map((l, i) => `${String(from + i + 1).padStart(6)}\t${l}\n`).join('');
   const start = n => Buffer.byteLength(lines.slice(0, n).join('\n') + '\n');
   // The rest is counted in bytes if it is more than 1 MiB, else in lines.
-  assert.equal(good(dir, 'read', { path: 'big', limit: 10 }), `${numbered(0, 10)}… ${size - start(10)} more bytes: offset 10 goes on\n`);
-  assert.equal(good(dir, 'read', { path: 'big', offset: 59000, limit: 20 }), `${numbered(59000, 59020)}… 980 more lines: offset 59020 goes on\n`);
+  assert.equal(good(dir, 'read', { path: 'big', limit: 10 }), `${numbered(0, 10)}… ${size - start(10)} more bytes: continue with offset 10\n`);
+  assert.equal(good(dir, 'read', { path: 'big', offset: 59000, limit: 20 }), `${numbered(59000, 59020)}… 980 more lines: continue with offset 59020\n`);
   assert.equal(good(dir, 'read', { path: 'big', offset: 59998 }), numbered(59998, 60000));
   bad(dir, 'read', { path: 'big', offset: 60000 }, /offset 60000 is beyond the end: the file has 60000 lines/);
   assert.equal(good(dir, 'read', { path: 'wide', offset: 1 }), '     2\tend\n');

@@ -133,11 +133,11 @@ export const mistakes = {
   'mcp add npx': { run: ['mcp', 'add', 'files', '--', 'npx', '-y', 'server'],
     says: 'harness: npx downloads what it starts, and the sandbox has no network (--network gives the server the network; --no-network if the package is installed already)' },
   'mcp add of a program that fails': { run: ['mcp', 'add', 'x', '--', 'sh', '-c', 'echo one >&2; echo two >&2; exit 3'],
-    says: 'harness: server x exited with status 3; its last lines: one | two (the entry was added; correct it, or take it back with harness mcp remove x)' },
+    says: 'harness: server x exited with status 3; its last lines: one | two (the entry was added; correct it, or remove it with harness mcp remove x)' },
   'mcp add of a program that is not a server': { run: ['mcp', 'add', 'x', '--', 'sleep', '100'],
     says: /^harness: server x did not answer within \d+ s \(is it an MCP server\? A server answers JSON-RPC on its standard output\)$/ },
   'mcp add of a program that is not there': { run: ['mcp', 'add', 'x', '--', 'no-such-program'], says: /harness: server x: .*no-such-program/ },
   'mcp remove of what is not there': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'remove', 'fiels'], says: 'harness: no MCP server is named "fiels" (did you mean "files"?)' },
   'mcp tools with a protocol version that is not there': { run: ['mcp', 'tools', 'http://127.0.0.1:9/', '--protocol', '1999'], says: 'harness: --protocol: unsupported protocol version "1999"', status: 2 },
-  'mcp add twice': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'add', 'files', '--', 'y'], says: 'harness: server "files" already exists (harness mcp remove files takes it out)' },
+  'mcp add twice': { files: settings('mcp_servers:\n  files:\n    command: x'), run: ['mcp', 'add', 'files', '--', 'y'], says: 'harness: server "files" already exists (harness mcp remove files removes it)' },
 };

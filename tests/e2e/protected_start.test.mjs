@@ -81,7 +81,7 @@ for (const user of users) {
       assert.equal(p.call('sh', { do: 'true' }).stderr, '');
     });
 
-  // The first event, the second one, and so on until the call ends. Then in the middle of starting, in steps of a few milliseconds.
+  // Kills the call at its first event, its second one, and so on to its end; then kills the next start at intervals of a few milliseconds.
   test(`killed at every event and at any point of the next start, ${as}`, async t => {
     const p = person(t, user, rules);
     const lines = () => (existsSync(p.log) ? readFileSync(p.log, 'utf8').split('\n').length - 1 : 0);

@@ -60,7 +60,7 @@ test('verify finds an event that was changed, removed or inserted', async t => {
   assert.match(text.stdout, new RegExp(`${ids[1].slice(-8)}  broken.*\\n +event 2 was changed`));
   assert.match(text.stdout, new RegExp(`${ids[2].slice(-8)}  broken.*\\n +event 4 was removed`));
   assert.match(text.stdout, /not chained/);
-  assert.match(text.stderr, /3 runs of 5 are not what was written/);
+  assert.match(text.stderr, /3 runs of 5 do not match what was written/);
   assert.equal((await p.harness(['runs', 'verify', ids[0]])).status, 0);
   assert.equal((await p.harness(['runs', 'verify'])).status, 2);
   assert.equal((await p.harness(['runs', 'verify', '--all', 'last'])).status, 2);

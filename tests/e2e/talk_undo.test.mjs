@@ -55,8 +55,8 @@ test('a file that something else changed stays, also when that was between two e
   const change = calls(edit('a.txt', 'one', 'ONE'), write('new.txt', 'fresh'), edit('b.txt', 'two', 'TWO'), ['bash', { command: 'echo other >> b.txt; echo more >> a.txt; echo more >> new.txt' }],
     edit('b.txt', 'TWO', '2'));
   const r = await converse(talk, [[change, 'done 5'], ['/undo\n', 'was removed; 3 files left as they are']], { args: ['run', '--yes', '--events', talk.log] });
-  assert.match(r.text, /a\.txt +stays: something else has changed it since/);
-  assert.match(r.text, /b\.txt +stays: something else has changed it in between/);
+  assert.match(r.text, /a\.txt +stays: another program has changed it since/);
+  assert.match(r.text, /b\.txt +stays: another program has changed it in between/);
   assert.deepEqual([text(talk.dir, 'a.txt'), text(talk.dir, 'b.txt'), text(talk.dir, 'new.txt')], ['ONE\nmore\n', '2\nother\n', 'freshmore\n']);
 });
 
@@ -96,8 +96,8 @@ test('sensitive names and known secrets are not kept in the store, and stay', as
   const change = calls(edit('.env', 'A=1', 'A=2'), edit('conf.txt', 'key', 'token'));
   const r = await converse(talk, [[change, 'done 2'], ['/undo\n', 'was removed; 2 files left as they are']],
     { args: ['run', '--yes', '--events', talk.log], env: { MY_KEY: secret } });
-  assert.match(r.text, /\.env +stays: what it held before was not kept/);
-  assert.match(r.text, /conf\.txt +stays: what it held before was not kept/);
+  assert.match(r.text, /\.env +stays: its old content was not kept/);
+  assert.match(r.text, /conf\.txt +stays: its old content was not kept/);
   const db = run(['-C', talk.dir, 'runs', '--json'], { env: { XDG_STATE_HOME: talk.state } });
   assert.equal(db.status, 0);
   const all = spawnSync('sh', ['-c', `cat ${talk.state}/harness/*/harness.db*`], { encoding: 'latin1', maxBuffer: 1 << 28 }).stdout;
@@ -163,5 +163,5 @@ test('files that were put back before a crash are found as they were', async t =
   const id = /runs resume ([0-9a-f-]{36})/.exec(first.text)[1];
   writeFileSync(join(talk.dir, 'a.txt'), 'one\n');
   const r = await converse(talk, [['/undo\n', 'was removed; 1 file left as it is']], { args: ['runs', 'resume', id, '--events', talk.log] });
-  assert.match(r.text, /a\.txt +stays: it already holds what it held before/);
+  assert.match(r.text, /a\.txt +stays: it already has its old content/);
 });

@@ -25,8 +25,8 @@ export function readTable() {
 function code(text) { return `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>`; }
 
 function says({ verdict, rule }) {
-  if (verdict === 'none') return rule === 'gap' ? '**passes: not seen**' : 'passes';
-  return rule === '?' ? `${verdict}: something is unknown` : `${verdict}: \`${rule}\``;
+  if (verdict === 'none') return rule === 'gap' ? '**passes: not detected**' : 'passes';
+  return rule === '?' ? `${verdict}: a part is unknown` : `${verdict}: \`${rule}\``;
 }
 
 export function render(table = readTable()) {

@@ -218,7 +218,7 @@ static int probe(Adding *a) {
         if (ok) say_tools(a, tools_of(o.servers, a->name));
         bool stopped = interrupt_stop(interrupt);
         cancel_free(cancel);
-        if (!ok && !err.hint[0]) error_hint(&err, "the entry was added; correct it, or take it back with harness mcp remove " STR_FMT, STR_ARG(a->name));
+        if (!ok && !err.hint[0]) error_hint(&err, "the entry was added; correct it, or remove it with harness mcp remove " STR_FMT, STR_ARG(a->name));
         status = ok ? CLI_OK : stopped ? CLI_INTERRUPTED : cli_fail(a->cli, CLI_FAILED, &err);
     }
     opening_close(&o);
@@ -241,7 +241,7 @@ static int add(Adding *a, const Project *p) {
     Error err = { 0 };
     if (mcp_entry_has(p, a->name)) {
         error_set(&err, ERR_CONFIG, "server \"" STR_FMT "\" already exists", STR_ARG(a->name));
-        error_hint(&err, "harness mcp remove " STR_FMT " takes it out", STR_ARG(a->name));
+        error_hint(&err, "harness mcp remove " STR_FMT " removes it", STR_ARG(a->name));
         return cli_fail(a->cli, CLI_FAILED, &err);
     }
     bool trusted;

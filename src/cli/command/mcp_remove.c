@@ -53,7 +53,7 @@ static bool compose(Removing *r, Error *err) {
     size_t from = 0, to = 0, others = 0;
     mcp_entry_look(&r->file, text, &p);
     if (!p.found || !mcp_entry_is_block(p.rest) || !find_entry(r, text, &p, &from, &to, &others))
-        return error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: take the entry out by hand", r->file.path);
+        return error_set(err, ERR_CONFIG, "mcp_servers of %s is written in one line: remove the entry by hand", r->file.path);
     if (others == 0) from = p.key, to = to > p.key_end ? to : p.key_end;       /* without other entries, removes the key too */
     buf_add(&r->after, str_sub(text, 0, from));
     buf_add(&r->after, str_sub(text, to, text.n));
@@ -67,7 +67,7 @@ static bool verify(Removing *r, Error *err) {
     bool ok = report_load(r->cli, false, &p, &problems) && !mcp_entry_has(p, r->name);
     if (!ok) {
         Error ignored;
-        error_set(err, ERR_CONFIG, "the entry cannot be taken out of %s: %s", r->file.path, problems.n ? problems.at[0].message.at : "it is still there");
+        error_set(err, ERR_CONFIG, "the entry cannot be removed from %s: %s", r->file.path, problems.n ? problems.at[0].message.at : "it is still there");
         (void)mcp_entry_write(r->file.path, buf_str(&r->before), &ignored);
     }
     project_free(p);
@@ -91,7 +91,7 @@ static bool check(Removing *r, const Project *p, Error *err) {
     for (size_t i = 0; i < p->n_servers; i++) {
         const ServerDef *d = &p->servers[i];
         if (str_eq(d->name, r->name) && (!r->file.exists || !str_eq(d->origin.file, p->settings.file)))
-            return error_set(err, ERR_CONFIG, "server \"" STR_FMT "\" is defined in " STR_FMT ":%u: take it out there", STR_ARG(r->name),
+            return error_set(err, ERR_CONFIG, "server \"" STR_FMT "\" is defined in " STR_FMT ":%u: remove it there", STR_ARG(r->name),
                              STR_ARG(d->origin.file), d->origin.line);
     }
     return true;

@@ -135,7 +135,7 @@ static int verdict(const Verifying *v, uint64_t strays) {
     Buf line = { 0 };
     if (!v->broken && !strays) return CLI_OK;
     report_count(&line, v->broken, "run");
-    buf_add_fmt(&line, " of %zu %s not what was written", v->runs, v->broken == 1 ? "is" : "are");
+    buf_add_fmt(&line, " of %zu %s not match what was written", v->runs, v->broken == 1 ? "does" : "do");
     if (!v->cli->json) cli_say(v->cli, SAY_ERROR, buf_str(&line));
     buf_clear(&line);
     return CLI_FAILED;

@@ -154,7 +154,7 @@ static size_t add_question(const Terminal *t, const ConfirmQuestion *q, bool all
     wrap_lines(text, buf_str(&head), 0, width_of_terminal(t->fd));
     buf_clear(&head);
     size_t missing = add_indented(t, text, q->shown, all);
-    if (missing) buf_add_fmt(text, "%zu lines of it are not shown: v shows all of it, which a yes needs.\n", missing);
+    if (missing) buf_add_fmt(text, "%zu lines of it are not shown: v shows all of it, and is needed before a yes.\n", missing);
     add_choices(t, q, text);
     return missing;
 }
@@ -206,7 +206,7 @@ static bool go_on(void *ctx, const char *limit, int64_t value, Cancel *cancel) {
     Terminal *t = ctx;
     Buf text = { 0 }, line = { 0 };
     if (!start_question(t, cancel)) return false;
-    buf_add_fmt(&text, "harness: %s of %lld is reached. Continue, with as much again? [y/N]: ", limit, (long long)value);
+    buf_add_fmt(&text, "harness: %s of %lld is reached. Continue, with the same amount again? [y/N]: ", limit, (long long)value);
     bool yes = ask_line(t, buf_str(&text), cancel, &line) && says(str_trim(buf_str(&line)), "yes");
     end_question();
     buf_clear(&text);

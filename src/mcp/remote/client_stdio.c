@@ -258,7 +258,7 @@ static bool spawn(McpClient *c, Stdio *s, int errors, Error *err) {
     SandboxCommand command = { .argv = argv, .env = c->config.env, .cwd = c->config.cwd, .err_fd = errors };
     bool ok = sandbox_spawn(c->config.sandbox, c->config.rules, &command, &s->process, err);
     if (!ok && argv[0][0] == '/' && access(argv[0], X_OK) == 0)
-        error_hint(err, "the program is there, but the sandbox does not let it be read: add its folder to read_roots (mcp add --read-root DIR)");
+        error_hint(err, "the program exists, but the sandbox does not allow reading it: add its folder to read_roots (mcp add --read-root DIR)");
     arena_clear(&arena);
     return ok || error_wrap(err, "server " STR_FMT, STR_ARG(def->name));
 }

@@ -110,7 +110,7 @@ static void answer_question(void *arg) {
     if (client_answer(c, q->of, q->message.method, q->message.params, q->heap, &result, cancel, &code, &err)) rpc_write_result(&text, q->message.id, result);
     else rpc_write_error(&text, q->message.id, code, str_from(err.msg), VALUE_GONE);
     ClientMessage m = { .text = buf_str(&text), .arguments = VALUE_GONE };
-    /* The server may not read; the wait ends with the request that this one belongs to. */
+    /* A server that does not read blocks this send; it ends when the request that caused the question ends. */
     if (!c->transport->send(c, &m, cancel, &sent, &err)) LOG_WRITE(c->config.log, LOG_DEBUG, "server " STR_FMT ": %s",
         STR_ARG(c->config.server->name), err.msg);
     buf_clear(&text);

@@ -142,7 +142,7 @@ static bool read_lines(File *f, Lines *l, Error *err) {
 }
 
 static void add_rest(Buf *out, uint64_t n, const char *what, uint64_t to) {
-    if (n) buf_add_fmt(out, "… %llu more %s%s: offset %llu goes on\n", (unsigned long long)n, what, n == 1 ? "" : "s", (unsigned long long)to);
+    if (n) buf_add_fmt(out, "… %llu more %s%s: continue with offset %llu\n", (unsigned long long)n, what, n == 1 ? "" : "s", (unsigned long long)to);
 }
 
 /* Reports the number of remaining lines, unless counting takes long. */
@@ -193,7 +193,7 @@ static bool run_read(ToolCallFrame *f, Error *err) {
 
 const BuiltinDef builtin_read[] = {
     { .name = "read", .title = "Read a file",
-      .description = "Reads a file. Text comes as numbered lines, from 1; the number and the tab behind it are not part of the file. Images (PNG, JPEG, GIF, "
+      .description = "Reads a file. Text comes as numbered lines, from 1; the number and the tab after it are not part of the file. Images (PNG, JPEG, GIF, "
                      "WebP) and PDFs come as they are. Other binary files, and files over 50 MB, are refused. A file must have been read before write may "
                      "replace it.",
       .parameters = "{\"type\":\"object\",\"properties\":{"

@@ -589,7 +589,7 @@ static void look_variable(Use *u, const ShellWord *w, Str name, Str value) {
         for (size_t f = 0; f < u->folders.n; f++) {
             Str at = str_from(protected_path(u->l, u->folders.at[f], part.n ? part : STR(".")));
             if (is_open(u, at) && protected_writable(u->l, at.at))
-                doubt(u, w, "the variable leads to a folder that programs are taken from, and tools can write there", "name a folder of its own");
+                doubt(u, w, "the variable names a folder from which programs are loaded, and tools can write there", "name a folder of its own");
         }
     }
 }

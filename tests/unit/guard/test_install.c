@@ -136,7 +136,7 @@ static void test_removal(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     static const struct { Vendor v; const char *text, *error; } cases[] = {
-        { VENDOR_CLAUDE, "[]", "it does not hold an object" }, { VENDOR_CLAUDE, "{\"hooks\": 1}", "its \"hooks\" is not an object" },
+        { VENDOR_CLAUDE, "[]", "it does not contain an object" }, { VENDOR_CLAUDE, "{\"hooks\": 1}", "its \"hooks\" is not an object" },
         { VENDOR_CLAUDE, "{\"hooks\": {\"PreToolUse\": {}}}", "its hooks.PreToolUse is not a list" },
             { VENDOR_CLAUDE, "{\"a\" 1}", "expected : after the key" },
         { VENDOR_CLAUDE, "{\"a\": 1 \"b\": 2}", "expected , or the end of the list" }, { VENDOR_CLAUDE, "{\"a\": x1}", "expected a value" },

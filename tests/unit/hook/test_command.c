@@ -125,7 +125,7 @@ static void test_not_blocking(void **state) {
 }
 
 #define LATE "failed h: hook h failed: stdout: modified_input needs a pre_tool hook: the call has been made"
-#define FOREIGN(key) "failed h: hook h failed: stdout: \"" key "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to go on"
+#define FOREIGN(key) "failed h: hook h failed: stdout: \"" key "\" is not understood here: write {\"block\": true, \"message\": \"…\"} to block, or {} to continue"
 
 /* A refusal in the format of another program must not count as an answer without a decision. */
 static void test_other_terms(void **state) {

@@ -4,7 +4,7 @@
 #include "mcp/remote/client_private.h"
 
 typedef struct Fake {
-    const char *const *answers;          /* JSON of results, one per request; %s cannot occur; NULL ends: silence */
+    const char *const *answers;          /* results as JSON, one per request, without %s; after the NULL at the end the server is silent */
     size_t next;
     Buf sent;                            /* lines */
     const char *before;                  /* sent before each response; may be NULL */
