@@ -390,7 +390,7 @@ test('an agent writes neither its own hooks nor ours', t => {
     'python3 edit.py harness.md', 'dd if=x of=harness.md', 'git checkout other -- harness.md', 'truncate -s0 harness.md', 'ln harness.md x', 'chmod +w .claude/settings.json', 'find . -name x -fprint harness.md',
     'sort -o harness.md x', 'harness trust', 'harness approvals approve x --yes', 'harness mcp approve --yes', 'harness guard uninstall claude', 'HARNESS_TRUST=/ harness run', 'export HARNESS_TRUST=/',
     'env HARNESS_TRUST=/ make', 'sudo tee ~/.claude/settings.json', 'cat x | tee -a .git/hooks/pre-commit', '{ echo a; } > harness.md', 'rsync x .codex/hooks.json', 'ls > harness.md'];
-  for (const command of deny) assert.match(reason(p.claude('Bash', { command })), /protected|only a person/, command);
+  for (const command of deny) assert.match(reason(p.claude('Bash', { command })), /protected|only a user/, command);
   const ask = ['echo x > $F', 'rm "$X"', 'cd $D && rm settings.json', 'cp a $(cat where)'];
   for (const command of ask) assert.equal(JSON.parse(p.claude('Bash', { command }).stdout).hookSpecificOutput.permissionDecision, 'ask', command);
   const pass = ['cat harness.md', 'grep x .claude/settings.json', 'ls -la .claude', 'head -5 .mcp.json | wc -l', 'git diff harness.md', 'git add .claude/settings.json', 'cp harness.md /tmp/copy', 'rm -rf build', 'rm build/*.o',
