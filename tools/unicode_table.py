@@ -84,7 +84,7 @@ def main():
 
 enum {{ HIDDEN, SHOWN, LETTER, LOWER, UPPER, TITLE, DIGIT, EVEN_UPPER, ODD_UPPER }};
 
-/* First code point of each run of alike ones, shifted left by 4, and what they are. */
+/* First code point of each run of code points with the same properties, shifted left by 4, and these properties. */
 static const uint32_t unicode_runs[] = {{""")
     rows([f"0x{c << 4 | k:x}" for c, k in runs()], 16)
     print("};\n\n/* Code points first, first + stride, … that change by delta. */")

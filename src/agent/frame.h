@@ -168,8 +168,8 @@ bool frame_many_calls(Frame *f, size_t n, Cancel *cancel);
 bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err);
 /* Adds a message for the model in the given role, with an event. */
 bool frame_say(Frame *f, Role role, Str text, Error *err);
-/* answer.c: checks the final answer against the agent's output_schema. On the first mismatch tells the model (*more);
- * then the turn fails. */
+/* answer.c: checks the final answer against the agent's output_schema. On the first mismatch the model gets a message
+ * (*more); on the second the turn fails. */
 bool frame_check_output(Frame *f, SessionReply *out, bool *more, Error *err);
 bool frame_settle(Frame *f, Str text, Cancel *cancel, SessionReply *out, bool *more, Error *err);    /* dispatches agent.stop for a final answer */
 /* turn.c: one user message from turn.start to turn.end. */

@@ -556,8 +556,8 @@ const Command command_table[] = {
         .summary = "run the tests of the project",
         .about = "Runs .harness/tests/*.md and *.yaml, or those that are named (file or name),\n"
                  "each in a copy of the workspace, a few at a time, without network and store.\n"
-                 "A test that fails shows what was expected and\n"
-                 "what came; the last line is N passed, M failed. Exits 1 when one failed.",
+                 "A test that fails shows the expected and the\n"
+                 "actual outcome; the last line is N passed, M failed. Exits 1 when one failed.",
         .example = "harness test\n"
                    "harness test guard_commands --junit results.xml",
         .json = "{passed, failed, tests: [{name, file, ok, elapsed_ms, failures: [{check, expected, got}]}]}\n"

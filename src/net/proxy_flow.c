@@ -97,7 +97,7 @@ static Moved read_bytes(ProxyFlow *f, int from, int to, char *room) {
     return MOVED;
 }
 
-/* A plain request ends with its body, so the server is not told when the client stops sending. */
+/* A plain request ends with its body, so the end of the client's input is not forwarded. */
 static void forward_end(ProxyFlow *f, int to) {
     if (!f->body) shutdown(to, SHUT_WR);
     f->shut = true;

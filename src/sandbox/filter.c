@@ -109,7 +109,7 @@ static void add_requests(Build *b) {
 }
 
 /* A limit of 1 keeps a piped core handler from running, outside and perhaps as root; 0 does not. So it stays 1, and
- * programs that set 0, as daemons do, are told that it worked. add_others() handles limits of other processes. */
+ * for programs that set 0, as daemons do, the call returns success without an effect. add_others() handles limits of other processes. */
 static void add_core_limit(Build *b) {
     static const uint32_t done = SCMP_ACT_ERRNO(0);
     RULE_IF(b, done, setrlimit, is(0, RLIMIT_CORE));

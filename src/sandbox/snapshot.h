@@ -96,7 +96,7 @@ bool snapshot_read_file(int dir, const char *name, size_t limit, struct statx *s
 bool snapshot_read_link(int dir, const char *name, Buf *out);
 bool snapshot_settled(const struct statx *st);
 char snapshot_kind(const struct statx *st);
-/* A path that is protected by itself and may change as git_steps.h says. Nothing may change below a folder that is protected as a whole. */
+/* True for a protected path whose content may change as git_steps.h allows. Nothing may change below a folder that is protected as a whole. */
 bool snapshot_is_step(const SnapshotNode *n);
 
 typedef struct SnapshotNames { char **at; size_t n, cap; } SnapshotNames;

@@ -556,7 +556,7 @@ SyntaxNode *syntax_parse(SyntaxReader *x) {
     if (*x->work < x->s.n) syntax_fail(x, "it is too complex");
     else *x->work -= x->s.n;
     SyntaxNode *node = parse_list(x);
-    if (!x->error && x->i < x->s.n) syntax_fail(x, "something is closed that was not open");
+    if (!x->error && x->i < x->s.n) syntax_fail(x, "a closing word or bracket has no opening one");
     if (!x->error && x->heredocs.n) syntax_skip_newline(x);
     return node;
 }

@@ -4,7 +4,7 @@
 #include "shell/shell.h"
 #include "template/ast.h"
 
-#define MARK "HARNESSVALUE"              /* stands for each value */
+#define MARK "HARNESSVALUE"              /* placeholder for each value */
 
 static void add_body(const AstBody *b, Buf *out) {
     for (size_t i = 0; i < b->n; i++) {

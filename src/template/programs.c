@@ -4,7 +4,7 @@
 typedef enum { ALL, VARIABLES, SHELL, SCRIPT, PROGRAM, WRAPPER, REMOTE, OPTIONS, DECLARE, FIND, PRINTF, TEST, SUBCOMMAND, MAKE, TARGET, TARGETS } Kind;
 struct ShellProgram { const char *name; Kind kind; uint8_t operands; const char *values, *code; };
 
-/* The kinds of shell/wrappers.def, as templates see them. */
+/* The kinds of shell/wrappers.def, converted to those of programs.def. */
 enum {
     KIND_WRAPPER = WRAPPER, KIND_XARGS = WRAPPER, KIND_SHELL = SHELL, KIND_JOIN = REMOTE, KIND_TEXT = OPTIONS, KIND_STDIN = OPTIONS,
     KIND_TEXT_OR_COMMAND = TARGETS, KIND_PARALLEL = ALL, KIND_FIND = FIND, KIND_SUBCOMMAND = SUBCOMMAND,

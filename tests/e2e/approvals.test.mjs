@@ -280,7 +280,7 @@ test('an MCP client and the command line race for one question: the first answer
   assert.equal(command(['approvals', 'approve', q.id, '--yes']).status, 0);
   assert.equal((await slow).result.content[0].text, 'did a');
   peer.send({ id: peer.asked[0].id, result: yes });
-  // The client answers first, and the command line is told.
+  // The client answers first, and the command reports that.
   const quick = call('b');
   const [b] = await until(() => peer.asked.length === 2 && open().length && open());
   peer.send({ id: peer.asked[1].id, result: yes });

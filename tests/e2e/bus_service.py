@@ -1,4 +1,4 @@
-"""A service on the session bus that answers as it is told: bus_service.py JSON
+"""A service on the session bus with scripted answers: bus_service.py JSON
 
 It owns org.freedesktop.Notifications and org.freedesktop.portal.Desktop. The JSON object says how each method is answered:
 

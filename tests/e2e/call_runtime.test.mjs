@@ -164,7 +164,7 @@ test('a Starlark call maps none of the heavy libraries', t => {
   for (const command of [['call', 'c'], ['call', 'c', '--ephemeral'], ['validate']]) {
     const { status, stderr } = p.run(command, { env: { LD_DEBUG: 'files' } });
     assert.equal(status, 0, stderr);
-    assert.match(stderr, /libyaml/);                    // the check works: this call does load one
+    assert.match(stderr, /libyaml/);                    // proves that the check works: this call does load a library
     assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit|seccomp|systemd)\b/, command.join(' '));
   }
 });

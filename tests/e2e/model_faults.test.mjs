@@ -8,7 +8,7 @@ const event = (type, more = {}) => `event: ${type}\ndata: ${JSON.stringify({ typ
 const data = value => `data: ${JSON.stringify(value)}\n\n`;
 const chunk = (delta, finish_reason = null) => data({ choices: [{ index: 0, delta, finish_reason }] });
 
-// The same things in the terms of each wire. `call` takes arguments in pieces; `end` ends the stream properly.
+// The same replies in the wire format of each provider. `call` takes arguments in pieces; `end` ends the stream properly.
 const wires = {
   chat: {
     model: url => ({ provider: 'openai', name: 'gpt-test', wire: 'chat', base_url: `${url}/v1` }),
@@ -62,7 +62,7 @@ const bytes = (text, pause) => async response => { response.writeHead(200, sse);
 const raw = body => response => { response.writeHead(200, sse); response.end(body); };
 const backwards = text => { const [start, ...pieces] = text.split(/(?<=\n\n)/); return pieces.join('') + start; };
 
-// name, replies in turn (the last one repeats), what comes out: [status, response or part of the reason, number of requests, effects]
+// name, replies in turn (the last one repeats), the outcome: [status, response or part of the reason, number of requests, effects]
 const rows = w => {
   const ok = said(w.begin, w.text('fine'), w.stop);
   return [

@@ -112,8 +112,8 @@ for (const user of users) {
     for (const [text, said] of [
       [command('sh -c "$X"'), /tool "t": command gets secrets: .*the text that this runs is known only when it runs/],
       [command('d=scripts; python3 $d/a.py'), /tool "t": command gets secrets: .*it chooses code, and is known only when it runs/],
-      [command('python3 -m scripts.a'), /tool "t": command gets secrets: .*Python takes the modules of -m from the working folder/],
-      [run('"python3", ["-m", "scripts.a"]'), /tool "t": exec\.run gets secrets: .*Python takes the modules of -m from the working folder/],
+      [command('python3 -m scripts.a'), /tool "t": command gets secrets: .*Python loads the modules of -m from the working folder/],
+      [run('"python3", ["-m", "scripts.a"]'), /tool "t": exec\.run gets secrets: .*Python loads the modules of -m from the working folder/],
     ]) {
       const p = person(t, user, { ...rules, '.harness/tools/t.md': text, 'scripts/a.py': '' });
       const r = p.harness(['validate'], { env });

@@ -152,7 +152,7 @@ test('every row that grants is in the table', () => {
   assert.deepEqual(Object.keys(rows).sort(), names.sort());
 });
 
-// What is usual for a provider and a model needs no consent; one step from it does.
+// The usual settings of a provider and a model need no consent; any deviation does.
 const home = { openai: ['https://api.openai.com/v1', 'OPENAI_API_KEY'], anthropic: ['https://api.anthropic.com', 'ANTHROPIC_API_KEY'],
   gemini: ['https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'] };
 const asks = {

@@ -215,7 +215,7 @@ test('no heavy library is loaded', t => {
   for (const args of [['validate'], ['tools', '--format', 'openai'], ['inspect', 'read_file']]) {
     const { status, stderr } = run(['-C', dir, ...args], { env: { LD_DEBUG: 'files' } });
     assert.equal(status, 0);
-    assert.match(stderr, /libyaml/);                    // the check works: this call does load one
+    assert.match(stderr, /libyaml/);                    // proves that the check works: this command does load a library
     assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit|systemd)\b/);
   }
 });

@@ -29,7 +29,7 @@ test('version in text and JSON', () => {
 test('version loads none of the heavy libraries', () => {
   const { status, stderr } = run(['version'], { env: { LD_DEBUG: 'files' } });
   assert.equal(status, 0);
-  assert.match(stderr, /libyaml/);                      // the check works: this call does load one
+  assert.match(stderr, /libyaml/);                      // proves that the check works: this command does load a library
   assert.doesNotMatch(stderr, /lib(curl|ssl|crypto|microhttpd|git2|edit|systemd)\b/);
 });
 

@@ -9,7 +9,7 @@ typedef struct Wrap {                    /* zero-initialise; wrap_clear at the e
     bool hard;                           /* also breaks words that are longer than a line; otherwise the terminal does */
     bool fences;                         /* leaves lines between ``` and ``` alone */
     size_t column, spaces, hang;         /* spaces: held back before the word. hang: indent of continued lines */
-    bool quote, started, verbatim;       /* quote: they begin with a bar. started: the line has a word. verbatim: see fences */
+    bool quote, started, verbatim;       /* quote: continued lines begin with a bar. started: the line has a word. verbatim: see fences */
     bool wide;                           /* the word is one wide character: a line may end behind it */
     Buf word;                            /* with effects */
     size_t word_columns;

@@ -12,7 +12,7 @@ enum { TASK_RECORDS_MAX = 1024, TASK_TTL_MS = 3600000, TASK_TTL_MOST_MS = 864000
 /* In the peer's list from before its call starts until its TTL expires. Guarded by the list's lock, except for members
  * set once. */
 struct McpTask {
-    InputWay way;                        /* first: its questions use this */
+    InputWay way;                        /* must be first: questions of the task are cast from it */
     McpTask *next;
     McpPeer *peer;
     PeerRun *run;                        /* a user until it has ended */

@@ -38,7 +38,7 @@ typedef struct McpServerFacts {
     const ServerDef *def;
     bool listed, running;
     size_t tools, held;
-    Str instructions;                    /* as the server told them; until mcp_remotes_free */
+    Str instructions;                    /* the server's own text; valid until mcp_remotes_free */
     char problem[600];                   /* why it failed when it was last started, here or by another program; "": it did not fail */
 } McpServerFacts;
 size_t mcp_remotes_count(const McpRemotes *m);

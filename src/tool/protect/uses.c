@@ -257,7 +257,7 @@ static void take_app(Use *u, const ShellWord *w, Str name) {
         if (!found) take_missing(u, protected_path(u->l, folder, dot > 0 ? str_sub(module, 0, (size_t)dot) : module), ROLE_CODE);
     }
     if (open || there)
-        doubt(u, w, "the program takes modules from the working folder, and tools can write there",
+        doubt(u, w, "the program loads modules from the working folder, and tools can write there",
             "keep the package in a folder of its own and work there (cwd, --app-dir, --chdir)");
 }
 
@@ -485,7 +485,7 @@ static void look_python(Use *u, const ShellCommand *c, const Role *role) {
         for (size_t i = 1; i < c->words_n; i++) {
             if (!is_python_module(c, role, i) || is_unknown(&c->words[i])) continue;
             if (take_module(u, folder, module_name(&c->words[i])) && open)
-                doubt(u, &c->words[i], "Python takes the modules of -m from the working folder, and tools can write there",
+                doubt(u, &c->words[i], "Python loads the modules of -m from the working folder, and tools can write there",
                       "name the file (python3 FOLDER/FILE.py), or keep the package in a folder of its own and work there");
         }
     }

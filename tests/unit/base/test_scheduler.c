@@ -260,7 +260,7 @@ static void owners_take_turns(void **state) {
     Scheduler *s = scheduler_new(1);
     Visit extra[3];
     add_visit(&first, s, &gate, &blocker, false);
-    for (int i = 0; i < 3; i++) add_visit(&extra[i], s, &gate, &extra[i], false);     /* the extra slots of first jobs */
+    for (int i = 0; i < 3; i++) add_visit(&extra[i], s, &gate, &extra[i], false);     /* the extra slots for the first job of each owner */
     assert_true(arrived(&gate, 4));
     for (int i = 0; i < 60; i++) {
         jobs[i] = (Numbered){ &order, i < 50 ? 0 : 1 };

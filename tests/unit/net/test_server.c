@@ -6,7 +6,7 @@
 enum { STREAMS = 200, WAIT_MS = 5000 };
 
 /* What the server under test does, by path:
- *   /echo     the body back        /slow    answers when `go` is set      /drop   lets go without an answer
+ *   /echo     the body back        /slow    answers when `go` is set      /drop   releases the request without an answer
  *   /stream   an open stream, kept in `streams`                           /count  how many were admitted */
 typedef struct {
     Scheduler *scheduler;

@@ -414,7 +414,7 @@ static void killed_at_every_step_of_putting_back(void **state) {
     }
 }
 
-/* A process that dies at any step of starting work leaves nothing, or a mark that the next one finishes. */
+/* A process that dies at any step of making its mark busy leaves nothing, or a mark from which the next process recovers. */
 static void killed_at_every_step_of_beginning(void **state) {
     (void)state;
     for (long nth = 1; ; nth++) {
