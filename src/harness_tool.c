@@ -163,7 +163,7 @@ void harness_native_free(HarnessNative *n) {
     free(n);
 }
 
-/* Models and listings rely on an object without injected values. */
+/* Checks that the parameters are an object without injected names, which models and listings rely on. */
 static bool check_parameters(Value root, const ToolDef *def, Error *err) {
     Value *type = value_is_dict(root) ? dict_find_str(value_dict(root), STR("type")) : NULL;
     Value *properties = type ? dict_find_str(value_dict(root), STR("properties")) : NULL;

@@ -176,7 +176,7 @@ Str field_hint(Arena *arena, Str word, const Str *known, size_t n) {
     return nearest.n ? str_from(arena_fmt(arena, "did you mean \"" STR_FMT "\"?", STR_ARG(nearest))) : (Str){ 0 };
 }
 
-/* True for text that belongs to a script: an unindented block scalar ends before its first line. */
+/* True if a "key" is really a line of a script: a block scalar whose text is not indented ends before its first line. */
 static bool is_code(Str key) { return str_starts(key, STR("def ")) || str_starts(key, STR("return ")) || str_starts(key, STR("if ")); }
 
 static Str suggestion(const FieldInput *in, const Field *fields, size_t n, Str key) {

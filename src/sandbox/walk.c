@@ -109,7 +109,7 @@ static void set_dir(Walk *w, int fd, bool owned) {
     w->dir_owned = owned;
 }
 
-/* The step from `parent` to a file: its roots, and the fence's match. */
+/* Computes the step from `parent` to a file: the roots that contain the file, and the fence's match. */
 static WalkStep enter(const Walk *w, const WalkStep *parent, Str name, const struct statx *st) {
     WalkStep s = { .root = parent->root, .writable = parent->writable };
     if (st)

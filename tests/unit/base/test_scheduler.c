@@ -330,7 +330,7 @@ static void is_freed_in_every_state(void **state) {
         for (int i = 0; i < 2 && mask & 1; i++, n++) add_visit(&visits[n], s, &gate, &mask, true);      /* waiting */
         for (int i = 0; i < 2 && mask & 2; i++, n++) add_visit(&visits[n], s, &gate, &mask, false);     /* running */
         assert_true(arrived(&gate, n));
-        for (int i = 0; i < 8 && mask & 4; i++, n++) add_visit(&visits[n], s, &gate, &mask, false);     /* these stay queued if the two running jobs fill the slots */
+        for (int i = 0; i < 8 && mask & 4; i++, n++) add_visit(&visits[n], s, &gate, &mask, false);     /* queued if both slots are taken */
         assert_int_equal(pthread_create(&opener, NULL, open_later, &gate), 0);
         scheduler_free(s);
         pthread_join(opener, NULL);
