@@ -26,7 +26,7 @@ typedef struct Opening {
 /* Only the flags: exit status, or -1 with a configuration that borrows from `o`. For callers that open the runtime
  * themselves. */
 int opening_config(Opening *o, Cli *cli, RuntimeConfig *out);
-/* RuntimeConfig.open_files of that configuration, with the Opening: opens the file of --events. */
+/* For RuntimeConfig.open_files of that configuration; the context is the Opening. Opens the file of --events. */
 bool opening_events(void *ctx, const Project *p, Error *err);
 /* Exit status; -1: o->rt is open. `o` is zeroed first; opening_close in any case. */
 int opening_open(Opening *o, Cli *cli, const char *const *writable);

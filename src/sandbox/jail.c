@@ -210,7 +210,7 @@ int jail_open_dir(const Jail *j, Str path, Error *err) {
     return open_path(j, path, true, &ignored, err);
 }
 
-/* Checks one entry by its folder only: enough for files that are hidden themselves. */
+/* Checks one entry by its own identity and that of its folder, without its path: enough for files that are hidden themselves. */
 static bool is_hidden(const Jail *j, int dir, const char *name, const struct statx *st) {
     struct statx above;
     if (!j->any_hidden)

@@ -144,7 +144,7 @@ static bool inquire(Pipe *p, HostAsk *asks, size_t n, Heap *heap, Cancel *cancel
     for (size_t i = 0; i < n; i++) asks[i].answer = VALUE_GONE;
     if (!person->inquire) return true;
     if (!hooks_before(p, asks, n, heap, cancel, err) || !cancel_check(cancel, err)) return false;
-    bool waits = has_form(asks, n);                       /* roots and samples are answered by a program */
+    bool waits = has_form(asks, n);                       /* a program, not the user, answers requests for roots and samples */
     int64_t since = waits ? run_wait_start(cancel) : 0;
     bool ok = person->inquire(person->ctx, asks, n, heap, cancel, err);
     if (waits) p->waited_ns += run_wait_end(cancel, since);

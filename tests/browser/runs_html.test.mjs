@@ -147,7 +147,7 @@ test('dark and light', async t => {
   assert.match(light.state.text, /blocked by/);
 });
 
-// The same page with an attack put in by hand: the policy stops it, and without the policy this test would see it.
+// The same page with a script inserted by the test: the page's policy blocks it, and without the policy the test detects it.
 test('the policy of the page holds, and the test sees what it stops', async t => {
   const p = talker(t, files);
   assert.equal((await p.say('hello')).status, 0);

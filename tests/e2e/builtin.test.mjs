@@ -27,7 +27,7 @@ function bad(dir, tool, args, message, flags) {
   return value;
 }
 
-// Calls that share reads: a session needs a store, which is outside the project.
+// Makes calls that share their reads: these need a session, and so a store, which is outside the project.
 function session(t) {
   const state = join(folder(t), 'state.db');
   return (dir, tool, args, flags = []) => {

@@ -22,7 +22,7 @@ function ended(at, r, seconds = 25) {
 const late = { flags: ['--timeout', '0.4'] };
 function timedOut(at, r) { assert.equal(ended(at, r).status, 124, r.stderr); }
 
-// A terminal around harness; `script` is Python inside.
+// Runs harness in a terminal; `script` is the Python program that it runs in the sandbox.
 async function onTerminal(at, script) {
   const driver = `import os, pty, sys
 pid, fd = pty.fork()

@@ -44,7 +44,7 @@ const names = { 'allowed.example': () => [here], 'other.example': () => [there],
   'changes.example': () => [asked++ % 2 ? '127.0.0.1' : here], 'both.example': () => [here, '127.0.0.1'], 'mapped.example': () => [] };
 const mapped = Buffer.from([...Array(10).fill(0), 255, 255, 127, 0, 0, 1]);
 
-// One question, its answers; everything else does not exist.
+// Answers a DNS query from the table; other names do not exist.
 function answer(question) {
   let at = 12;
   const labels = [];

@@ -52,7 +52,7 @@ export class Peer {
 
   notify(method, params) { this.send({ method, params }); }
 
-  // The first notification that fits, seen already or still to come.
+  // The first notification that matches: one already received, or a later one.
   async until(fits) {
     for (;;) {
       const found = this.seen.find(fits);

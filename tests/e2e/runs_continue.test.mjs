@@ -141,7 +141,7 @@ test('a fork begins with the turns of another run, and changes nothing of it', a
   assert.deepEqual(events.map(e => e.seq), events.map((_, i) => i + 1));
   assert.deepEqual(events.slice(0, origin.seq - 1).map(e => e.type), before.events.slice(0, origin.seq - 1).map(e => e.type));
   assert.equal((await p.harness(['runs', 'verify', '--all'])).status, 0);
-  // Its artifact is its own: the earlier run may be removed.
+  // The fork has its own copy of the artifact, so the earlier run may be removed.
   const key = e => e.find(x => x.type === 'tool.completed').data.artifacts[0];
   assert.notEqual(key(events), key(before.events));
   const text = (await p.harness(['runs', 'show', second.run])).stdout;

@@ -180,7 +180,7 @@ static void connect_family(void) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, &to.any, sizeof to.v4) == 0) listen_to(fd);
 }
-/* Connected to the proxy first, then again. */
+/* Connects to the proxy first, then to another address. */
 static void connect_again(void) {
     Name proxy = v4("127.0.0.1", number("PROXY")), to = v4("127.0.0.1", number("TCP")), none = { .any = { .sa_family = AF_UNSPEC } };
     int fd = socket(AF_INET, SOCK_STREAM, 0);

@@ -49,7 +49,7 @@ static RulesVerdict judge(const Pipe *p, Arena *arena) {
     return v;
 }
 
-/* `rule "ask-deploy" of harness.md: because …`: without the line, since stored approvals include the text. */
+/* `rule "ask-deploy" of harness.md: because …`: omits the line number, because stored approvals include this text. */
 static Str why_of(const RulesVerdict *v, Arena *arena) {
     Str because = v->rule->because;
     return str_from(arena_fmt(arena, "rule \"" STR_FMT "\" of " STR_FMT "%s" STR_FMT "%s%s%s", STR_ARG(v->rule->name), STR_ARG(v->rule->file),

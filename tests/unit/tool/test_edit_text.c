@@ -73,7 +73,7 @@ static void lists_only_so_many_lines(void **state) {
     buf_clear(&text);
 }
 
-/* Large texts, long lines, invalid UTF-8: quickly an error in valid UTF-8. */
+/* Large texts, long lines and invalid UTF-8 give an error in valid UTF-8, without delay. */
 static void copes_with_odd_texts(void **state) {
     (void)state;
     Buf text = { 0 }, out = { 0 };
