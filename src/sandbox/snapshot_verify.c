@@ -268,7 +268,7 @@ static void check_folder(Snapshot *s, SnapshotCheck *c, SnapshotNode *n, int dir
     }
 }
 
-/* True if a path below n that must not exist, or not in this form, exists through this link. */
+/* True if this link makes a path below n exist that must be missing or have another form. */
 static bool leads_on(int dir, const SnapshotNode *n, Buf *path) {
     size_t length = path->n;
     struct stat st;

@@ -72,7 +72,7 @@ test('arguments are bounded', t => {
     ['show_file_picker', { multiple: 'yes' }], ['show_file_picker', { filter: 'z'.repeat(201) }], ['show_file_picker', { folder: '/' }]])
     assert.equal(p.call(name, args).error.step, 'validate', JSON.stringify([name, args]));
   assert.match(p.call('show_file_picker', { filter: '../*.txt' }).error.message, /filter: "..\/\*.txt" is not a pattern of file names/);
-  assert.match(p.call('show_dialog', { title: 'x', buttons: ['a', ' a'] }).error.message, /buttons\[1\]: "a" is there twice/);
+  assert.match(p.call('show_dialog', { title: 'x', buttons: ['a', ' a'] }).error.message, /buttons\[1\]: "a" occurs twice/);
 });
 
 test('policy, limits and hooks apply to them', t => {

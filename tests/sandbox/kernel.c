@@ -139,7 +139,7 @@ static void filter_own(void) {
     if (waitpid(child, &status, WNOHANG) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1) puts("stopped");
     else { say_escaped("a second listener"); kill(child, SIGKILL); }
 }
-/* An own filter that allows everything does not override the others. */
+/* A filter of the program's own that allows everything must not override the others. */
 static void filter_allow(void) {
     struct sock_filter code[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
     struct sock_fprog all = { 1, code };

@@ -90,7 +90,7 @@ static bool take_buttons(Asking *a, Error *err) {
     for (size_t i = 0; i < n; i++) {
         out[i] = value_is_list(v) && i < value_list(v)->n ? safe_text(a, str_trim(value_str(value_list(v)->at[i])), false) : STR("OK");
         if (!out[i].n) return error_set(err, ERR_VALIDATION, "buttons[%zu] is empty", i);
-        if (str_among(out[i], out, i)) return error_set(err, ERR_VALIDATION, "buttons[%zu]: \"" STR_FMT "\" is there twice", i, STR_ARG(out[i]));
+        if (str_among(out[i], out, i)) return error_set(err, ERR_VALIDATION, "buttons[%zu]: \"" STR_FMT "\" occurs twice", i, STR_ARG(out[i]));
     }
     a->ask.buttons = out;
     a->ask.n_buttons = n;

@@ -27,7 +27,7 @@ static void report(Problems *problems, const Origin *at, const char *what, Str n
             what, STR_ARG(name), key, f->why);
 }
 
-/* Reports a write root of a server that is one of the protected paths which the server uses itself, or inside one. */
+/* Reports a write root of a server if it is, or is inside, a protected path that the server itself uses. */
 static bool check_roots(ProtectedList *l, const ServerDef *s, Problems *problems) {
     UsesFound unused = { 0 };
     bool ok = true;
