@@ -15,7 +15,8 @@ foreach(source ${unit_tests})
   target_link_options(${target} PRIVATE ${HARNESS_NO_LTO_LINK})
   if(room STREQUAL cli)                      # the program is not in the library: what its tests need is named here
     target_sources(${target} PRIVATE src/cli/terminal/markdown.c src/cli/terminal/markdown_table.c src/cli/terminal/wrap.c src/cli/terminal/width.c
-                                     src/cli/terminal/escape.c src/cli/terminal/screen.c src/cli/terminal/table.c)
+                                     src/cli/terminal/escape.c src/cli/terminal/screen.c src/cli/terminal/table.c
+                                     src/cli/terminal/timeline.c src/cli/terminal/timeline_take.c src/cli/terminal/timeline_words.c)
   endif()
   add_test(NAME ${room}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${room}/${name} PROPERTIES TIMEOUT 300)

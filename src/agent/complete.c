@@ -177,6 +177,10 @@ static bool emit_started(Frame *f, const Model *model, const ModelDef *def, cons
     event_data_str(&data, "wire", str_from(model_wire(model)));
     event_data_int(&data, "messages", value_list(c->messages)->n);
     event_data_int(&data, "tools", value_list(c->tools)->n);
+    if (c->context_max > 0) {
+        event_data_int(&data, "context", c->context);
+        event_data_int(&data, "context_max", c->context_max);
+    }
     if (!c->quiet && (f->history.from > 1 || f->history.plain > 0)) {
         event_data_int(&data, "left", f->history.from);
         event_data_int(&data, "shortened", f->history.plain);

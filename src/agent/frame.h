@@ -142,6 +142,7 @@ typedef struct Completion {
     Value messages, tools;               /* in `heap` */
     Heap *heap;
     int64_t max_tokens;
+    int64_t context, context_max;        /* estimated tokens of the request, and context.max_tokens; 0: no limit */
     bool quiet;                          /* not shown to the watcher */
     ModelReply reply;
     Value parts;                         /* of the reply, in `heap`; GONE: its text and calls are complete */

@@ -91,7 +91,10 @@ static bool assemble(Frame *f, Completion *c, Cancel *cancel, Error *err) {
     ContextReport report;
     if (!system_message(f, c->heap, &system, err) || !frame_tools(f, c->heap, &tools, err)) return false;
     ContextLimits limits = { l->context.max_history, l->context.max_tokens };
-    if (!context_fit(c->heap, system, &f->history, limits, limits.max_tokens ? tools_tokens(tools) : 0, &fitting, &report, err)) return false;
+    int64_t reserved = limits.max_tokens ? tools_tokens(tools) : 0;
+    if (!context_fit(c->heap, system, &f->history, limits, reserved, &fitting, &report, err)) return false;
+    c->context = report.tokens + reserved;
+    c->context_max = limits.max_tokens;
     if (!summary_add(f, c->heap, &report, fitting, cancel, err)) return false;
     c->messages = value_from_object(fitting);
     c->tools = value_from_object(tools);

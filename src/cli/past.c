@@ -62,7 +62,7 @@ static bool add_cost(void *ctx, const StoreRun *r) {
 bool past_read(const Cli *cli, Store *s, Str run, Buf *out, Error *err) {
     Timeline *t = timeline_new();
     bool found = false, ok = store_event_each(s, run, 0, timeline_take, t, err);
-    if (ok) timeline_write(t, out, &(TimelineStyle){ width_of_terminal(2), cli->color_err, false });
+    if (ok) timeline_write(t, out, &(TimelineStyle){ width_of_terminal(2), cli->color_err, false, true });
     timeline_free(t);
     return ok && store_run_get(s, run, add_cost, out, &found, err);
 }

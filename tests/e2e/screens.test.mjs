@@ -32,6 +32,7 @@ def reply(messages, tools):
     if said == "ask" and results == 0: return {"tool_calls": [call("danger", what = "everything that is in this folder and in all of the folders below it")]}
     if said == "edit" and results == 0: return {"tool_calls": [call("edit", path = "notes.txt", old_string = "two", new_string = "zwei")]}
     if said == "background" and results == 0: return {"tool_calls": [call("delegate_async", agent = "helper", task = "help")]}
+    if said == "delegate" and results == 0: return {"tool_calls": [call("delegate", agent = "helper", task = "look at it")]}
     if said == "long" and results == 0: return {"tool_calls": [call("long")]}
     if results: return "That was %d." % results
     return "<" + said + ">"
@@ -69,7 +70,7 @@ function after(rows, said) {
   return rows.slice(from + 1, to).map(row => row.replace(/( ·)? +[\d.]+ m?s( \(waited .*\))?$/, ''));
 }
 const status = 'scripted · <1 % of context';
-const terminals = [['pyte', [80, 24]], ['pyte', [120, 40]], ['pyte', [40, 20]], ['tmux', [80, 24]], ['tmux', [40, 20]]];
+const terminals = [['pyte', [80, 24]], ['pyte', [120, 40]], ['pyte', [40, 20]], ['tmux', [80, 24]], ['tmux', [120, 40]], ['tmux', [40, 20]]];
 
 // Each state: what is typed, and the rows that must follow the prompt, by the width of the terminal.
 const states = [
@@ -161,13 +162,45 @@ each('a question is broken at words, also after a change of size; other text is 
 each('a change is shown as a diff, and long output is folded and cut', async (t, at, narrow) => {
   const r = await show({ ...at, steps: [...say('edit'), wait('That was 1.'), cursor('>'), look('diff'), ...say('long'), wait('297 more lines'), wait('> long'), cursor('>'), look('long'), ...leave] });
   const diff = after(r.looks.diff.rows, 'edit');
-  assert.deepEqual(diff.filter(row => /^  [-+]/.test(row)), ['  -two', '  +zwei']);
+  assert.deepEqual(diff.slice(narrow ? 2 : 1, narrow ? 6 : 5), ['  1  one', '  2 -two', '    +zwei', '  3  three']);
   const long = after(r.looks.long.rows, 'long');
   assert.deepEqual(long.slice(0, narrow ? 2 : 1), call(narrow, 'long', 'allowed', at.size));
   const body = long.slice(narrow ? 2 : 1);
   assert.deepEqual(body.slice(3), ['  … 297 more lines', 'That was 1.', 'scripted · 3 % of context', '>']);
   for (const [i, row] of body.slice(0, 3).entries()) assert.match(row, new RegExp(`^  row ${i} of an output that is .*…$`));
   assert.equal(r.looks.long.wrapped, 0);
+});
+
+each('the steps of a sub-agent stand below its call, and its answer is text', async (t, at, narrow) => {
+  const dir = project(t, { ...files, '.harness/agents/helper.md': '---\ndescription: helps\nmodel: helper\ntools: [read]\n---\nHelp.\n',
+    'harness.md': '---\nmodel: {provider: script, name: scripted, script: model.star}\nmodels:\n- {provider: script, name: helper, script: helper.star}\nbuiltin_tools: [read]\n---\nTalk.\n',
+    'helper.star': 'def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return "It has three lines."\n    return {"tool_calls": [{"name": "read", "arguments": {"path": "notes.txt"}}]}\n' });
+  const r = await show({ ...at, dir, steps: [...say('delegate'), wait('That was 1.'), cursor('>'), look('done'), ...leave] });
+  const inner = narrow ? ['  ● read notes.txt', '    allowed'] : ['  ● read notes.txt'.padEnd(Math.floor(at.size[0] * 11 / 20)) + 'allowed'];
+  const outer = call(narrow, 'delegate helper "look at it"', 'allowed', at.size);
+  assert.deepEqual(after(r.looks.done.rows, 'delegate'), [outer[0].replace('●', '…').replace(/ +allowed$/, ''), ...inner,
+    '         1  one', '         2  two', '         3  three', ...outer, '  It has three lines.', 'That was 1.', status, '>']);
+  assert.equal(r.looks.done.wrapped, 0);
+});
+
+// What `harness runs` and a resumed conversation show of a run, on the screen.
+each('a recorded run is broken at words: runs, show, --waterfall, resume', async (t, at, narrow) => {
+  const { dir, size } = at;
+  await show({ ...at, steps: [...say('words'), wait('every row'), cursor('>'), ...say('edit'), wait('That was 1.'), cursor('>'), ...leave] });
+  const screen = async (...words) => (await show({ ...at, size: [size[0], 60], program: ['sh', '-c', '"$0" "$@"; echo; echo THE END; read x', bin, '-C', dir, ...words],
+    steps: [wait('THE END'), look('it'), type('\r'), { end: true }] })).looks.it;
+  const words = states.find(s => s.said === 'words').rows[size[0]].slice(0, -2);
+  const listed = await screen('runs'), shown = await screen('runs', 'show', 'last'), bars = await screen('runs', 'show', 'last', '--waterfall');
+  for (const l of [listed, shown, bars]) assert.equal(l.wrapped, 0, l.rows.join('\n'));
+  assert.match(listed.rows[0], /^[0-9a-f]{8}  \d+ s +completed +words/);
+  const head = row => row.replace(/ +scripted · <1 % of context$/, ''), rows = shown.rows.map(head);
+  assert.deepEqual(rows.slice(0, words.length + 1), ['> words', ...words]);
+  assert.deepEqual(rows.slice(words.length + 1).map(row => row.replace(/( ·)? +[\d.]+ m?s$/, '')).slice(0, narrow ? 7 : 6),
+    ['> edit', ...call(narrow, 'edit notes.txt', 'allowed', size), '  1  one', '  2 -two', '    +zwei', '  3  three']);
+  assert.match(bars.rows[0], narrow ? /^edit notes\.… +█+ +[\d.]+ m?s$/ : /^edit notes\.txt +█+ +[\d.]+ m?s$/);
+  const resumed = await show({ ...at, size: [size[0], 60], program: [bin, '-C', dir, 'runs', 'resume', 'last'], steps: [wait('so far: '), cursor('>'), look('it'), ...leave] });
+  assert.deepEqual(resumed.looks.it.rows.map(head).slice(0, words.length + 1), ['> words', ...words]);
+  assert.equal(resumed.looks.it.wrapped, 0);
 });
 
 each('lines of one message are edited together and come back from history whole', async (t, at) => {
@@ -239,11 +272,12 @@ const remote = async (t, at, pieces) => {
 };
 
 each('keys typed while an answer streams are not shown in it, and are in the next prompt', async (t, at) => {
-  const s = await remote(t, at, [{ content: 'The first half of the answer ' }, { content: 'and the second half of the answer.' }]);
-  const r = await show({ ...s, steps: [...say('go'), wait('The first half of the'), type('early keys'), { modes: 'work' }, { touch: s.go }, wait('% of context'), cursor('> early keys'), look('done'),
+  const s = await remote(t, at, [{ content: 'The first half of the answer an' }, { content: 'd the second half of the answer.' }]);
+  const r = await show({ ...s, steps: [...say('go'), wait('The first half of the answer'), look('streaming'), type('early keys'), { modes: 'work' }, { touch: s.go }, wait('% of context'), cursor('> early keys'), look('done'),
     type('\x03'), cursor('>'), ...leave] });
   const rows = { 120: ['The first half of the answer and the second half of the answer.'], 80: ['The first half of the answer and the second half of the answer.'],
     40: ['The first half of the answer and the', 'second half of the answer.'] }[at.size[0]];
+  assert.deepEqual(after(r.looks.streaming.rows, 'go'), ['The first half of the answer']);      // the last word waits until it is whole
   assert.deepEqual(after(r.looks.done.rows, 'go'), [...rows, 'test · <1 % of context', '> early keys']);
   assert.deepEqual(r.modes.work, { echo: false, lines: false });
 });

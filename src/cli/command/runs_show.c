@@ -1,4 +1,5 @@
 /* harness runs show: what a run did. */
+#include <unistd.h>
 #include "cli/named_file.h"
 #include "cli/state.h"
 #include "cli/terminal/timeline.h"
@@ -55,7 +56,7 @@ static bool show_as_json(Cli *cli, Store *s, Str id, Error *err) {
 
 static bool show_as_text(Cli *cli, Store *s, Str id, Error *err) {
     Timeline *t = timeline_new();
-    TimelineStyle style = { width_of_terminal(1), cli->color_out, args_has(&cli->args, "--all") };
+    TimelineStyle style = { width_of_terminal(1), cli->color_out, args_has(&cli->args, "--all"), isatty(1) };
     bool ok = store_event_each(s, id, 0, timeline_take, t, err);
     if (ok && args_has(&cli->args, "--waterfall")) timeline_write_waterfall(t, &cli->out, &style);
     else if (ok) timeline_write(t, &cli->out, &style);

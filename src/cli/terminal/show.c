@@ -18,7 +18,7 @@
 
 enum { TICK_MS = 100, FIRST_MS = 300, ABOUT_MAX = 60 };
 
-typedef struct ShownTool { char *id, *name, *about; int64_t start_ns; } ShownTool;
+typedef struct ShownTool { char *id, *name, *about; int64_t start_ns; int depth; bool announced; } ShownTool;
 
 struct Show {
     Cli *cli;
@@ -240,14 +240,30 @@ static char *about_call(Str arguments) {
     return out.at ? buf_take(&out) : str_dup(STR(""));
 }
 
+/* A delegation gets its line when its agent makes the first call, so that the steps stand below it; the caller holds the lock. */
+static void announce(Show *s, int depth) {
+    for (size_t i = 0; s->lines && i < s->tools.n; i++) {
+        ShownTool *t = &s->tools.at[i];
+        if (t->announced || t->depth >= depth || !str_starts(str_from(t->name), STR("delegate"))) continue;
+        Buf line = { 0 };
+        t->announced = true;
+        TimelineCall call = { .depth = t->depth, .name = str_from(t->name), .about = str_from(t->about), .open = true };
+        timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false, true });
+        print_line(s, buf_str(&line));
+        buf_clear(&line);
+    }
+}
+
 static void on_tool_started(void *ctx, Str agent, int depth, Str id, Str name, Str arguments) {
     Show *s = ctx;
-    (void)agent, (void)depth;
+    (void)agent;
     Buf safe = { 0 };
     cli_escape_all(&safe, str_sub(name, 0, 100), false);
-    ShownTool t = { .id = str_dup(id), .name = safe.at ? buf_take(&safe) : str_dup(name), .about = about_call(arguments), .start_ns = clock_mono_ns() };
+    ShownTool t = { .id = str_dup(id), .name = safe.at ? buf_take(&safe) : str_dup(name), .about = about_call(arguments),
+                    .start_ns = clock_mono_ns(), .depth = depth };
     pthread_mutex_lock(&s->lock);
     finish_text(s);
+    announce(s, depth);
     VEC_PUSH(&s->tools, t);
     pthread_mutex_unlock(&s->lock);
 }
@@ -290,8 +306,9 @@ static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
     s->progress[0] = 0;
     s->since_ns = clock_mono_ns();
     TimelineCall call = { .depth = depth, .name = r->name, .about = str_from(t.about), .verdict = buf_str(&verdict), .failed = r->is_error,
-                          .elapsed_ns = r->elapsed_ns, .waited_ns = r->waited_ns, .output = buf_str(&output), .diff = buf_str(&diff) };
-    timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false });
+                          .elapsed_ns = r->elapsed_ns, .waited_ns = r->waited_ns, .cost = timeline_cost(r->value),
+                          .output = buf_str(&output), .diff = buf_str(&diff) };
+    timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false, true });
     if (s->lines) print_line(s, buf_str(&line));
     pthread_mutex_unlock(&s->lock);
     forget(&t);

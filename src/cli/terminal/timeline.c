@@ -1,9 +1,9 @@
 #include "cli/terminal/timeline.h"
 #include "cli/cli.h"
+#include "cli/terminal/markdown.h"
 #include "cli/terminal/timeline_private.h"
 #include "cli/terminal/width.h"
-#include "value/dict.h"
-#include "value/json.h"
+#include "cli/terminal/wrap.h"
 
 enum { FOLD_OUTPUT = 3, FOLD_DIFF = 14, DEPTH_MAX = 12, NARROW = 72, TAB_COLUMNS = 8, WAITED_SHOWN_NS = 50000000 };
 
@@ -85,13 +85,54 @@ static void add_output(Buf *out, Str text, size_t indent, const TimelineStyle *s
     add_fold(out, lines - most, indent, s);
 }
 
-/* Omits the two lines that name the file, because the line of the call names it. */
+static size_t digits_of(size_t n) {
+    size_t digits = 1;
+    for (; n >= 10; n /= 10) digits++;
+    return digits;
+}
+
+/* "@@ -OLD,N +NEW,M @@": the number of the first old line. */
+static size_t hunk_start(Str line) {
+    size_t n = 0;
+    for (size_t i = str_starts(line, STR("@@ -")) ? 4 : line.n; i < line.n && line.at[i] >= '0' && line.at[i] <= '9' && n < 100000000; i++)
+        n = 10 * n + (size_t)(line.at[i] - '0');
+    return n;
+}
+
+static size_t number_columns(Str diff) {
+    size_t most = 0;
+    for (Str rest = diff, line; str_next_line(&rest, &line);)
+        if (str_starts(line, STR("@@ ")) && hunk_start(line) > most) most = hunk_start(line);
+    return most ? digits_of(most + count_lines(diff)) + 1 : 0;       /* a new file has no old lines */
+}
+
+static const char *diff_colour(Str line) { return line.n && line.at[0] == '+' ? "\033[32m" : line.n && line.at[0] == '-' ? "\033[31m" : "\033[2m"; }
+
+/* One line with its number in the old file; an added line has none. */
+static void add_diff_line(Buf *out, Str line, size_t *number, size_t columns, size_t indent, const TimelineStyle *s) {
+    bool old = line.n && (line.at[0] == ' ' || line.at[0] == '-');
+    Buf numbered = { 0 };
+    if (columns && old) buf_add_fmt(&numbered, "%*zu ", (int)columns - 1, *number);
+    else width_add_spaces(&numbered, columns);
+    if (old) ++*number;
+    buf_add(&numbered, line);
+    add_body_line(out, buf_str(&numbered), indent, s, diff_colour(line));
+    buf_clear(&numbered);
+}
+
+/* Without the two lines that name the file: the line of the call does. Numbers replace the head of a hunk. */
 static void add_diff(Buf *out, Str text, size_t indent, const TimelineStyle *s) {
     Str rest = text, line;
     if (str_starts(rest, STR("--- "))) str_next_line(&rest, &line), str_next_line(&rest, &line);
-    size_t lines = count_lines(rest), most = s->all || lines <= FOLD_DIFF + 1 ? lines : FOLD_DIFF;
-    for (size_t i = 0; i < most && str_next_line(&rest, &line); i++)
-        add_body_line(out, line, indent, s, line.n && line.at[0] == '+' ? "\033[32m" : line.n && line.at[0] == '-' ? "\033[31m" : "\033[2m");
+    size_t lines = count_lines(rest), most = s->all || lines <= FOLD_DIFF + 1 ? lines : FOLD_DIFF, number = 0, columns = number_columns(rest);
+    for (size_t i = 0; i < most && str_next_line(&rest, &line); i++) {
+        if (!str_starts(line, STR("@@ "))) {
+            add_diff_line(out, line, &number, columns, indent, s);
+            continue;
+        }
+        number = hunk_start(line);
+        if (i) add_body_line(out, STR("…"), indent, s, "\033[2m");
+    }
     add_fold(out, lines - most, indent, s);
 }
 
@@ -115,8 +156,8 @@ static void add_narrow(Buf *out, const TimelineCall *c, Str time, size_t indent,
     Buf rest = { 0 };
     add_head(out, c, indent, s->width, s);
     buf_add_char(out, '\n');
-    buf_add_fmt(&rest, STR_FMT " · " STR_FMT, STR_ARG(c->verdict), STR_ARG(time));
-    add_body_line(out, buf_str(&rest), indent + 2, s, "\033[2m");
+    buf_add_fmt(&rest, STR_FMT "%s" STR_FMT, STR_ARG(c->verdict), c->verdict.n && time.n ? " · " : "", STR_ARG(time));
+    if (rest.n) add_body_line(out, buf_str(&rest), indent + 2, s, "\033[2m");
     buf_clear(&rest);
 }
 
@@ -129,7 +170,7 @@ static void add_wide(Buf *out, const TimelineCall *c, Str time, size_t indent, c
     width_add_spaces(out, used < at ? at - used : 1);
     width_add_cut(&verdict, c->verdict, room);
     buf_add_fmt(out, "%s" STR_FMT "%s", paint(s, c->failed ? "\033[31m" : "\033[2m"), STR_ARG(buf_str(&verdict)), paint(s, "\033[0m"));
-    if (with_time) {
+    if (with_time && time.n) {
         width_add_spaces(out, room - width_of(buf_str(&verdict)) - width_of(time));
         buf_add(out, time);
     }
@@ -156,7 +197,7 @@ void timeline_verdict(Buf *out, const TimelineVerdict *v) {
 void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *s) {
     size_t indent = 2 * (size_t)(c->depth < DEPTH_MAX ? c->depth : DEPTH_MAX);
     Buf time = { 0 };
-    add_time(&time, c);
+    if (!c->open) add_time(&time, c);
     if (s->width < NARROW) add_narrow(out, c, buf_str(&time), indent, s);
     else add_wide(out, c, buf_str(&time), indent, s);
     if (c->diff.n) add_diff(out, c->diff, indent + 2, s);
@@ -164,44 +205,39 @@ void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *s) 
     buf_clear(&time);
 }
 
-void timeline_output(Buf *out, Value v) {
-    Error err;
-    if (value_is_string(v)) buf_add(out, value_str(v));
-    else if (value_is_dict(v) && value_is_string(value_member(v, "stdout"))) {
-        buf_add(out, value_member_text(v, "stdout"));
-        buf_add(out, value_member_text(v, "stderr"));
-    } else if (!value_is_gone(v) && !value_is_none(v)) (void)json_write(out, v, NULL, &err);
-}
-
-void timeline_about(Buf *out, Str arguments) {
-    Heap *h = heap_new((size_t)64 << 20);
-    Value v;
-    Error ignored;
-    Entry *e;
-    size_t from = out->n;
-    if (json_read(h, arguments, NULL, &v, &ignored) && value_is_dict(v))
-        for (uint32_t i = 0; out->n == from && dict_next(value_dict(v), &i, &e);)
-            if (value_is_string(e->value)) {
-                Str text = str_trim(value_str(e->value)), first = text;
-                ptrdiff_t end = str_find_char(text, '\n');
-                if (end >= 0) first = str_sub(text, 0, (size_t)end);
-                cli_escape_all(out, str_sub(first, 0, 400), false);
-                if (end >= 0) buf_add(out, STR(" …"));
-            }
-    heap_free(h);
-}
-
 /* ---- a run ---- */
 
+/* Breaks text at words, as the conversation does. Without a width it stays as it is. */
+static void break_text(Str text, size_t columns, Buf *out) {
+    Wrap wrap = { .width = columns, .hard = true, .fences = true };
+    wrap_text(&wrap, text, out);
+    wrap_flush(&wrap, out);
+    wrap_clear(&wrap);
+}
+
 static void write_text(const TimelineItem *i, Buf *out, const TimelineStyle *s, const char *mark, const char *sequence) {
-    Str rest = i->text, line;
-    bool first = true;
-    for (; str_next_line(&rest, &line); first = false) {
-        Buf safe = { 0 };
-        cli_escape_all(&safe, line, false);
-        buf_add_fmt(out, "%s%s" STR_FMT "%s\n", paint(s, sequence), first ? mark : *mark ? "  " : "", STR_ARG(buf_str(&safe)), paint(s, "\033[0m"));
-        buf_clear(&safe);
+    Buf safe = { 0 }, broken = { 0 };
+    size_t indent = *mark ? 2 : 0;
+    cli_escape_all(&safe, i->text, true);
+    break_text(buf_str(&safe), s->breaks && s->width > indent + 8 ? s->width - indent : 0, &broken);
+    Str rest = buf_str(&broken), line;
+    for (bool first = true; str_next_line(&rest, &line); first = false)
+        buf_add_fmt(out, "%s%s" STR_FMT "%s\n", paint(s, sequence), first ? mark : indent ? "  " : "", STR_ARG(line), paint(s, "\033[0m"));
+    buf_clear(&safe);
+    buf_clear(&broken);
+}
+
+/* Rendered as it was in the conversation. */
+static void write_answer(const TimelineItem *i, Buf *out, const TimelineStyle *s) {
+    if (!s->color) {
+        write_text(i, out, s, "", "");
+        return;
     }
+    Markdown m = { .wrap = { .width = s->breaks ? s->width : 0 } };
+    markdown_feed(&m, i->text, out);
+    markdown_end(&m, out);
+    markdown_clear(&m);
+    if (out->n && out->at[out->n - 1] != '\n') buf_add_char(out, '\n');
 }
 
 /* The prompt, and at its right the time and cost of the answer. */
@@ -210,6 +246,7 @@ static void write_prompt(const TimelineItem *i, Buf *out, const TimelineStyle *s
     Str rest = i->text, first;
     bool one = str_next_line(&rest, &first) && rest.n == 0;
     if (i->model.n) cli_escape_all(&right, str_sub(i->model, 0, 60), false);
+    if (i->context > 0) buf_add_fmt(&right, "%s%s%.0f %% of context", right.n ? " · " : "", i->context < 1 ? "<" : "", i->context < 1 ? 1 : i->context);
     if (i->call.cost > 0) buf_add_fmt(&right, "%s$%.2f", right.n ? " · " : "", i->call.cost);
     cli_escape_all(&line, first, false);
     size_t used = 2 + width_of(buf_str(&line)), room = width_of(buf_str(&right));
@@ -225,7 +262,7 @@ static void write_prompt(const TimelineItem *i, Buf *out, const TimelineStyle *s
 static void write_item(const TimelineItem *item, Buf *out, const TimelineStyle *style) {
     switch (item->kind) {
     case TIMELINE_PROMPT: if (item->call.depth == 0) write_prompt(item, out, style); break;
-    case TIMELINE_ANSWER: if (item->call.depth == 0) write_text(item, out, style, "", ""); break;
+    case TIMELINE_ANSWER: if (item->call.depth == 0) write_answer(item, out, style); break;
     case TIMELINE_NOTE: write_text(item, out, style, "! ", "\033[33m"); break;
     case TIMELINE_CALL: timeline_add_call(out, &item->call, style); break;
     }

@@ -5,7 +5,8 @@
 #include "event/event.h"
 #include "value/value.h"
 
-typedef struct TimelineStyle { size_t width; bool color, all; } TimelineStyle;   /* all: outputs and diffs are not folded */
+/* all: outputs and diffs are not folded. breaks: prompts and answers are broken at words; not for a pipe. */
+typedef struct TimelineStyle { size_t width; bool color, all, breaks; } TimelineStyle;
 
 typedef struct TimelineCall {
     int depth;
@@ -22,10 +23,11 @@ typedef struct TimelineVerdict { bool refused; Str step, rule, source, by, answe
 void timeline_verdict(Buf *out, const TimelineVerdict *v);
 
 void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *style);
-/* The result of a call as text: a string, the output of a program, else JSON. */
+/* The result of a call as text for a user: a string, the output of a program, what was found, the answer of an agent, else its members. Unescaped. */
 void timeline_output(Buf *out, Value value);
-/* The most informative argument (a path, a command, an agent), escaped and on one line. */
+/* The most informative arguments (a path, a command, an agent and its task), escaped and on one line. */
 void timeline_about(Buf *out, Str arguments_json);
+double timeline_cost(Value result);                      /* of a delegation, in US dollars; else 0 */
 void timeline_add_duration(Buf *out, int64_t ns);
 
 /* A whole run, from its events in their order. */

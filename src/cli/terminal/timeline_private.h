@@ -13,7 +13,8 @@ typedef struct TimelineItem {
     TimelineCall call;                   /* of a prompt: depth and cost; of an answer: depth and time */
     Str text, agent, model;              /* model: of a prompt, the one that answered it */
     Str args, source, by;                /* of a call: its arguments as JSON, and who answered the question about it */
-    bool cut;                            /* the output is longer than what is kept */
+    bool cut;                            /* its output is longer */
+    double context;                      /* of a prompt: percent of the context that the newest request took; 0: not known */
     TimelineFact *facts, *last_fact;
     int64_t start_ns, end_ns, hooks_ns, worked_ns;
     struct TimelineItem *in, *first, *last, *next;       /* the item around it, those inside, the next beside it */

@@ -95,6 +95,8 @@ static void take_text(Timeline *t, TimelineItem *i, Value data) {
     buf_clear(&text);
 }
 
+static bool waits(const TimelineItem *i) { return str_eq(i->call.verdict, STR("waits for an answer")); }
+
 static void take_end(Timeline *t, const Event *e, Value data, bool failed) {
     TimelineItem *i = call_of(t, e, data);
     i->call.open = false;
@@ -103,10 +105,10 @@ static void take_end(Timeline *t, const Event *e, Value data, bool failed) {
     i->call.waited_ns = (int64_t)(number_of(data, "waited_ms") * 1e6);
     i->hooks_ns = (int64_t)(number_of(data, "hooks_ms") * 1e6);
     i->worked_ns = (int64_t)(number_of(data, "worked_ms") * 1e6);
-    i->call.cost = number_of(value_member(value_member(data, "value"), "usage"), "usd");
+    i->call.cost = timeline_cost(value_member(data, "value"));
     i->end_ns = e->time_ns;
     take_text(t, i, data);
-    if (!i->call.verdict.n) i->call.verdict = failed ? STR("failed") : STR("allowed");
+    if (!i->call.verdict.n || waits(i)) i->call.verdict = failed ? STR("failed") : STR("allowed");
 }
 
 static void take_refused(Timeline *t, const Event *e, Value data) {
@@ -139,7 +141,10 @@ static void take_answer(Timeline *t, const Event *e, Value data) {
 }
 
 static void take_request(Timeline *t, const Event *e, Value data) {
-    if (e->depth == 0 && t->prompt) t->prompt->model = keep(t, value_member_text(data, "model"));
+    if (e->depth > 0 || !t->prompt) return;
+    double limit = number_of(data, "context_max");
+    t->prompt->model = keep(t, value_member_text(data, "model"));
+    if (limit > 0) t->prompt->context = 100 * number_of(data, "context") / limit;
 }
 
 static void take_note(Timeline *t, const Event *e, const char *words, Str text) {
@@ -149,7 +154,12 @@ static void take_note(Timeline *t, const Event *e, const char *words, Str text) 
 
 static void take_executing(Timeline *t, TimelineItem *i, Value data) {
     add_fact(t, i, "rule", value_member_text(data, "rule"));
-    if (!i->call.verdict.n) i->call.verdict = STR("allowed");
+    if (!i->call.verdict.n || waits(i)) i->call.verdict = STR("allowed");
+}
+
+static void take_question(Timeline *t, TimelineItem *i, Value data) {
+    add_fact(t, i, "asked because", value_member_text(data, "reason"));
+    i->call.verdict = STR("waits for an answer");
 }
 
 static void take_approval(Timeline *t, const Event *e, Value data) {
@@ -186,7 +196,7 @@ static void take_data(Timeline *t, const Event *e, Value data) {
     case EVENT_TURN_UNDONE: take_note(t, e, "undone: the newest messages were removed", STR("")); break;
     case EVENT_TOOL_STARTED: take_args(t, started(t, e, data), data); break;
     case EVENT_TOOL_EXECUTING: take_executing(t, call_of(t, e, data), data); break;
-    case EVENT_APPROVAL_ASKED: add_fact(t, call_of(t, e, data), "asked because", value_member_text(data, "reason")); break;
+    case EVENT_APPROVAL_ASKED: take_question(t, call_of(t, e, data), data); break;
     case EVENT_APPROVAL_ANSWERED: take_approval(t, e, data); break;
     case EVENT_HOOK_DECIDED: take_hook(t, data); break;
     case EVENT_SANDBOX_APPLIED: take_fact(t, data, "program", "program"); break;
