@@ -7,7 +7,7 @@ static const char *const steps[] = {
     "DELETE FROM events WHERE id BETWEEN (SELECT n << 32 FROM runs WHERE id = ?1) AND (SELECT n << 32 | 0xffffffff FROM runs WHERE id = ?1)",
     "DELETE FROM notes WHERE scope = 'task.cancel' AND key IN (SELECT key FROM notes WHERE scope = 'task' AND text = ?1)",
     "DELETE FROM notes WHERE scope = 'task' AND text = ?1",
-    "DELETE FROM notes WHERE scope IN ('items:' || ?1, 'media:' || ?1, 'changes:' || ?1)",
+    "DELETE FROM notes WHERE scope IN ('items:' || ?1, 'media:' || ?1, 'changes:' || ?1, 'questions:' || ?1)",
     "DELETE FROM artifacts WHERE run = ?1",
     "DELETE FROM tasks WHERE run = ?1",
     "DELETE FROM approvals WHERE run = ?1",

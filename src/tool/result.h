@@ -35,6 +35,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     int64_t elapsed_ns;                  /* without waited_ns */
     int64_t waited_ns;                   /* time spent waiting for the user */
     const char *asked;                   /* source of the answer, as in approval.answered; NULL: no question was asked */
+    Str asked_by;                        /* the user who answered; may be empty */
     Str change;                          /* what a file tool changed: {path, diff, file, before, old_sha256, new_sha256} as JSON; empty: unknown */
     struct Pipe *held;                   /* the pipe that owns the memory */
 } Result;

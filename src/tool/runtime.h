@@ -28,6 +28,7 @@ typedef struct ConfirmQuestion {
     Str id;                              /* id in the store, for `harness approvals`; empty: the question is only asked here */
     bool may_tool, may_always;           /* which of these answers are offered */
     Buf *reason;                         /* the user's text with a refusal, if any */
+    bool *silent;                        /* set with CONFIRM_NO if the user gave no answer */
 } ConfirmQuestion;
 
 typedef struct Person {                  /* the user; all NULL: none is present */

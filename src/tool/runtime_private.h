@@ -167,8 +167,8 @@ typedef struct RunQuestion {
     bool may_tool, may_keep;
 } RunQuestion;
 /* The answer. `approval`: its id in the store, for store_approval_use; empty: none is needed. `args`: other arguments that the user asked for; the call
- * is not approved yet then. */
-typedef struct RunAnswer { const char *source; Buf approval, args; } RunAnswer;
+ * is not approved yet then. `by`: the user who answered. Filled on failure too. */
+typedef struct RunAnswer { const char *source; Buf approval, args, by; } RunAnswer;
 /* False if the user refused (ERR_POLICY) or asking failed. */
 bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, Error *err);
 void run_answer_clear(RunAnswer *a);

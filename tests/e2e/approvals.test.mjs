@@ -1,7 +1,7 @@
 // Questions that any process of the project may answer, answers that are kept, and commands to runs (harness approvals, runs cancel, runs say).
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scripted, talker } from './agents.mjs';
@@ -297,6 +297,18 @@ test('an MCP client and the command line race for one question: the first answer
     peer.send({ id: peer.asked[2 + i].id, result: yes });
     const [done, status] = await Promise.all([both, other]);
     assert.equal(Boolean(done.result.isError), status === 0, `round ${i}: ${status} ${JSON.stringify(done)}`);
+  }
+  // The client, and a user who sees the question at a terminal.
+  for (let i = 0; i < 4; i++) {
+    const both = call(`d${i}`), ready = `${dir}.state/ready${i}`;
+    const [c] = await until(() => peer.asked.length === 8 + i && open().length && open());
+    const other = atTerminal({ dir, env }, ['approvals', 'approve', c.id], [['', 'allow danger? (marked confirm: true)'], ['', `"what": "d${i}"`], ['', 'allow it? [y/N]:'], [{ file: ready, text: '' }, ''], [0.1 * i, ''], ['y\n', '']]);
+    await until(() => existsSync(ready));
+    await sleep(i === 3 ? 1500 : 60 * i);
+    peer.send({ id: peer.asked[7 + i].id, result: { action: 'accept', content: { answer: 'no' } } });
+    const [done, { output }] = await Promise.all([both, other.done]);
+    assert.equal(Boolean(done.result.isError), !output.includes(`${c.id}: answered`), `round ${i}: ${output} ${JSON.stringify(done)}`);
+    if (done.result.isError) assert.match(output.replace(/\s+/g, ' '), /was answered already, by elicitation, uid \d+/);
   }
   const ran = lines({ dir });
   assert.equal(new Set(ran).size, ran.length, ran.join());                       // nothing ran twice

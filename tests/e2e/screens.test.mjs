@@ -1,9 +1,9 @@
 // What a conversation looks like: the screen is read back from two terminals (pyte and tmux) at several sizes, and compared with what it should be.
 // On every screen no row is broken by the terminal itself, so no word is broken.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { scripted } from './agents.mjs';
@@ -317,6 +317,34 @@ test('a question of a background agent interrupts the prompt, and the typed line
   assert.deepEqual(after(r.looks.back.rows, 'half a'), ['line']);
 });
 
+// Two terminals: the one that asks, and one that answers with harness approvals. Both type yes at the same moment.
+for (const [terminal, size] of terminals.slice(0, 4)) {
+  test(`two terminals answer one question at once: one wins, both see it (${terminal}, ${size.join('x')})`, async t => {
+    const dir = project(t, files), state = folder(t), at = { terminal, size, dir, state }, env = { ...environment, XDG_STATE_HOME: state };
+    const command = (...args) => new Promise(resolve => execFile(bin, ['-C', dir, ...args], { env }, (error, stdout) => resolve(stdout)));
+    const there = async file => { while (!existsSync(join(dir, file))) await new Promise(resolve => setTimeout(resolve, 20)); };
+    const touch = file => ({ touch: join(dir, file) }), exists = file => ({ exists: join(dir, file) });
+    const first = show({ ...at, steps: [...say('ask'), wait('n no'), cursor('>'), touch('asked'), exists('now'), type('y\r'), wait('That was 1.'), cursor('>'), look('it'), ...leave] });
+    await there('asked');
+    const [question] = JSON.parse(await command('approvals', '--json'));
+    const second = show({ ...at, program: ['sh', '-c', '"$0" "$@"; echo; echo THE END; read x', bin, '-C', dir, 'approvals', 'approve', question.id],
+      steps: [wait('allow it? [y/N]:'), look('open'), touch('seen'), exists('now'), type('y\r'), wait('THE END'), look('it'), type('\r'), { end: true }] });
+    await there('seen');
+    writeFileSync(join(dir, 'now'), '');
+    const [asks, answers] = await Promise.all([first, second]), text = r => r.looks.it.rows.join('\n');
+    assert.match(answers.looks.open.rows[0], /^allow danger\? \(marked confirm: true\)$/);
+    assert.equal(answers.looks.open.wrapped, 0);
+    const here = /asked you: yes/.test(text(asks)), there_ = /^q[0-9a-f]+: answered$/m.test(text(answers));
+    assert.notEqual(here, there_, `${text(asks)}\n----\n${text(answers)}`);
+    if (here) assert.match(text(answers).replace(/\n +/g, ' '), /was answered already, by terminal, uid \d+/);
+    else assert.match(text(asks), /approved by command line/);
+    const { events } = JSON.parse(await command('runs', 'show', 'last', '--json'));
+    assert.deepEqual(events.filter(e => e.type === 'approval.answered').map(e => [e.data.answer, e.data.by.replace(/\d+/, 'N')]),
+      [['yes', here ? 'terminal, uid N' : 'command line, uid N']]);
+    assert.equal(events.filter(e => e.type === 'tool.executing').length, 1);
+  });
+}
+
 // When each signal arrives: at the prompt, at work, in a question.
 const moments = { prompt: [cursor('>')], work: [...say('hold'), wait('I wait')], question: [...say('ask'), wait('n no'), cursor('>')] };
 for (const [when, steps] of Object.entries(moments)) {
@@ -330,7 +358,12 @@ for (const [when, steps] of Object.entries(moments)) {
     });
   }
   test(`a terminal that is closed ends the conversation: ${when}`, async t => {
-    const r = await show({ dir: project(t, files), state: folder(t), steps: [...steps, { hangup: true }] });
+    const dir = project(t, files), state = folder(t);
+    const r = await show({ dir, state, steps: [...steps, { hangup: true }] });
     assert.notEqual(r.status, null);
+    if (when !== 'question') return;                        // it was not answered: nothing says that the user declined
+    const { events } = JSON.parse(execFileSync(bin, ['-C', dir, 'runs', 'show', 'last', '--json'], { env: { ...environment, XDG_STATE_HOME: state } }));
+    assert.deepEqual(events.filter(e => e.type === 'approval.answered').map(e => e.data.answer), ['none']);
+    assert.match(events.find(e => e.type === 'tool.refused').data.message, /^no answer was given to the question about danger/);
   });
 }

@@ -5,6 +5,9 @@
 #include "cli/state.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/timeline.h"
+#include "cli/terminal/width.h"
+#include "cli/terminal/wrap.h"
+#include "tool/laid_out.h"
 #include "value/dict.h"
 #include "value/json.h"
 
@@ -73,10 +76,11 @@ int command_approvals(Cli *cli) {
 
 /* ---- answering ---- */
 
-typedef struct Found { Buf text, state, by, args; } Found;
+typedef struct Found { Buf run, head, state, by, args; } Found;
 
 static void found_clear(Found *f) {
-    buf_clear(&f->text);
+    buf_clear(&f->run);
+    buf_clear(&f->head);
     buf_clear(&f->state);
     buf_clear(&f->by);
     buf_clear(&f->args);
@@ -87,11 +91,31 @@ static bool take_question(void *ctx, const StoreApproval *a) {
     buf_add(&f->state, a->state);
     buf_add(&f->by, a->by);
     buf_add(&f->args, a->args);
-    buf_add(&f->text, a->tool);
-    buf_add_fmt(&f->text, " (" STR_FMT ")\n", STR_ARG(a->why));
-    buf_add(&f->text, a->args);
-    buf_add_char(&f->text, '\n');
+    buf_add(&f->run, a->run);
+    buf_add_fmt(&f->head, "allow " STR_FMT "? (%s" STR_FMT ")", STR_ARG(a->tool), str_eq(a->why, STR("confirm: true")) ? "marked " : "", STR_ARG(a->why));
     return true;
+}
+
+/* As the process that asks shows it: a command, a diff. Else the arguments. */
+static bool add_shown(Store *s, const Found *f, Str id, Buf *out, Error *err) {
+    Buf scope = { 0 }, shown = { 0 };
+    bool found = false;
+    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(buf_str(&f->run)));
+    bool ok = store_note_get(s, buf_str(&scope), id, &shown, &found, err);
+    if (ok && !found) {
+        Heap *h = heap_new(0);
+        Value v;
+        if (json_read(h, buf_str(&f->args), NULL, &v, NULL)) laid_out_add(&shown, v);
+        else buf_add(&shown, buf_str(&f->args));
+        heap_free(h);
+    }
+    Buf safe = { 0 };
+    cli_escape_all(&safe, buf_str(&shown), true);
+    wrap_lines(out, buf_str(&safe), 2, width_of_terminal(STDERR_FILENO));
+    buf_clear(&safe);
+    buf_clear(&scope);
+    buf_clear(&shown);
+    return ok;
 }
 
 static bool check_args(const char *args, const Found *f, Error *err) {
@@ -124,18 +148,20 @@ static bool put_answer(Cli *cli, Store *s, Str id, Str answer, Error *err) {
     return ok;
 }
 
-static bool agrees(Cli *cli, const Found *f, Error *err) {
+static bool agrees(Cli *cli, Store *s, const Found *f, Str id, Error *err) {
     if (args_has(&cli->args, "--yes")) return true;
     Terminal *t = cli->json ? NULL : confirm_terminal_open(cli);
     Buf text = { 0 }, line = { 0 };
     if (!t) return error_set(err, ERR_POLICY, "approving needs a terminal to ask you"), error_hint(err, "--yes approves without asking");
-    cli_escape_all(&text, buf_str(&f->text), true);
+    cli_escape_all(&text, buf_str(&f->head), false);
+    buf_add_char(&text, '\n');
+    bool shown = add_shown(s, f, id, &text, err), yes = false;
     buf_add(&text, STR("allow it? [y/N]: "));
-    bool yes = confirm_terminal_question(t, buf_str(&text), NULL, &line) && line.n && (line.at[0] == 'y' || line.at[0] == 'Y');
+    if (shown) yes = confirm_terminal_question(t, buf_str(&text), NULL, &line) && line.n && (line.at[0] == 'y' || line.at[0] == 'Y');
     confirm_terminal_close(t);
     buf_clear(&text);
     buf_clear(&line);
-    return yes || error_set(err, ERR_POLICY, "not approved: the question stays open");
+    return !shown ? false : yes || error_set(err, ERR_POLICY, "not approved: the question stays open");
 }
 
 static bool answer(Cli *cli, Store *s, bool yes, Error *err) {
@@ -143,7 +169,7 @@ static bool answer(Cli *cli, Store *s, bool yes, Error *err) {
     Buf id = { 0 }, json = { 0 };
     Found f = { 0 };
     bool ok = store_approval_find(s, str_from(cli->args.operands[0]), &id, err) && store_approval_get(s, buf_str(&id), take_question, &f, err);
-    ok = ok && (!yes || (check_args(args, &f, err) && agrees(cli, &f, err)));
+    ok = ok && (!yes || (check_args(args, &f, err) && agrees(cli, s, &f, buf_str(&id), err)));
     if (ok) {
         buf_add_fmt(&json, "{\"answer\":\"%s\"", yes ? "yes" : "no");
         if (because) add_member(&json, "reason", str_from(because));

@@ -166,11 +166,15 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
     ConfirmAnswer answer = CONFIRM_NO;
     size_t missing = add_question(t, q, false, &text);
     buf_add(&text, STR("> "));
+    *q->silent = true;                                       /* until a line decides */
     for (int asked = 1; ask_line(t, buf_str(&text), cancel, &line); asked++) {
         Str said = str_trim(buf_str(&line));
         bool known = understand(q, said, &answer);
-        if (known && (answer == CONFIRM_NO || !missing)) break;
-        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes applies only to what was shown */
+        if (known && (answer == CONFIRM_NO || !missing)) {
+            *q->silent = false;
+            break;
+        }
+        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes counts for what was shown */
             buf_reset(&text);
             missing = add_question(t, q, true, &text);
             buf_add(&text, STR("> "));
@@ -180,6 +184,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
             continue;
         }
         if (asked == 2 && said.n) {
+            *q->silent = false;
             buf_add(q->reason, said);
             break;
         }
@@ -196,7 +201,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
 
 static ConfirmAnswer confirm(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
     Terminal *t = ctx;
-    if (!start_question(t, cancel)) return CONFIRM_NO;
+    if (!start_question(t, cancel)) return *q->silent = true, CONFIRM_NO;
     ConfirmAnswer answer = confirm_asked(t, q, cancel);
     end_question();
     return answer;

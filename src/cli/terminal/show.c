@@ -282,7 +282,7 @@ static ShownTool take_tool(Show *s, Str id) {
 static void add_verdict(Buf *out, const Result *r) {
     bool refused = r->is_error && r->step != STEP_EXECUTE && r->step != STEP_POST && r->step != STEP_BOUND && r->step != STEP_NONE;
     timeline_verdict(out, &(TimelineVerdict){ .refused = refused, .step = str_from(refused ? result_step_name(r->step) : ""), .rule = r->rule,
-                                              .source = str_from(r->asked) });
+                                              .source = str_from(r->asked), .by = r->asked_by });
 }
 
 static void add_diff(Buf *out, Str change) {

@@ -182,6 +182,7 @@ void timeline_verdict(Buf *out, const TimelineVerdict *v) {
     bool you = str_eq(v->source, STR("terminal")) || str_eq(v->source, STR("person"));
     if (v->refused && str_eq(v->step, STR("confirm"))) {
         if (you) buf_add(out, STR("you said no"));
+        else if (str_eq(v->source, STR("none given"))) buf_add(out, STR("not answered"));
         else if (str_eq(v->source, STR("none"))) buf_add(out, STR("no user to ask"));
         else if (v->by.n) buf_add(out, STR("declined by ")), cli_escape_all(out, v->by, false);
         else buf_add(out, STR("not confirmed"));

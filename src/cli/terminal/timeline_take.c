@@ -165,12 +165,12 @@ static void take_question(Timeline *t, TimelineItem *i, Value data) {
 static void take_approval(Timeline *t, const Event *e, Value data) {
     TimelineItem *i = call_of(t, e, data);
     Str answer = value_member_text(data, "answer");
-    i->source = keep(t, value_member_text(data, "source"));
+    i->source = str_eq(answer, STR("none")) ? STR("none given") : keep(t, value_member_text(data, "source"));
     i->by = keep(t, value_member_text(data, "by"));
     add_fact(t, i, "answer", answer);
     add_fact(t, i, "answered by", i->by);
     add_fact(t, i, "reason", value_member_text(data, "reason"));
-    if (!str_eq(answer, STR("no"))) set_verdict(t, i, &(TimelineVerdict){ .source = i->source, .by = i->by, .answer = answer });
+    if (!str_eq(answer, STR("no")) && !str_eq(answer, STR("none"))) set_verdict(t, i, &(TimelineVerdict){ .source = i->source, .by = i->by, .answer = answer });
 }
 
 static void take_hook(Timeline *t, Value data) {

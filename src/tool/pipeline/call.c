@@ -39,6 +39,7 @@ static bool write_end(Pipe *p) {
     Result *r = p->out;
     r->waited_ns = p->waited_ns;
     r->asked = p->asked;
+    r->asked_by = p->asked_by;
     r->change = buf_str(&p->kept.change);
     r->elapsed_ns = clock_mono_ns() - p->start_ns - p->waited_ns;
     if (p->ended || !p->started || !pipe_listened(p)) return true;

@@ -4,12 +4,15 @@
 #include "base/digest.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "tool/laid_out.h"
 #include "tool/pipeline/control.h"
 #include "tool/pipeline/pipe.h"
 #include "value/json.h"
 
 static const char *const answer_names[] = { [CONFIRM_NO] = "no", [CONFIRM_ONCE] = "yes", [CONFIRM_THESE] = "these arguments", [CONFIRM_TOOL] = "the tool",
                                             [CONFIRM_ALWAYS] = "always" };
+
+enum { SHOWN_MAX = 256 << 10 };          /* of a question, in the store */
 
 /* A question and what is known about its answer so far. */
 typedef struct Asked {
@@ -20,7 +23,8 @@ typedef struct Asked {
     ConfirmAnswer answer;
     Buf reason;                          /* the user's text with a refusal */
     Buf by;                              /* the user who answered */
-    bool answered;
+    bool answered;                       /* by another process */
+    bool silent;                         /* no answer was given here: the call was cancelled, or the terminal is gone */
 } Asked;
 
 static bool emit_asked(const Asked *a, Error *err) {
@@ -44,7 +48,7 @@ static bool emit_answered(const Asked *a, Error *err) {
     event_data_start(&data);
     event_data_str(&data, "id", a->q->call_id);
     event_data_str(&data, "name", a->q->tool);
-    event_data_str(&data, "answer", str_from(answer_names[a->answer]));
+    event_data_str(&data, "answer", a->silent && !a->answered ? STR("none") : str_from(answer_names[a->answer]));
     event_data_str(&data, "source", str_from(a->out->source));
     if (a->by.n) event_data_str(&data, "by", buf_str(&a->by));
     if (a->reason.n) event_data_str(&data, "reason", buf_str(&a->reason));
@@ -93,16 +97,22 @@ int64_t run_wait_end(Cancel *cancel, int64_t started_ns) {
     return clock_mono_ns() - started_ns;
 }
 
+/* What the user sees of the call. */
+static void add_shown(const Asked *a, Buf *safe) {
+    run_escape(safe, a->q->shown);
+    if (!redact_empty(a->r->rt->redactor)) redact_text(a->r->rt->redactor, safe);
+}
+
 static void ask_person(Asked *a, Cancel *cancel) {
     const Person *person = a->q->person;
     Runtime *rt = a->r->rt;
     Buf safe = { 0 }, reason = { 0 };
-    run_escape(&safe, a->q->shown);
+    add_shown(a, &safe);
     if (str_eq(a->q->why, STR("confirm: true"))) buf_add(&reason, STR("marked "));
     run_escape(&reason, a->q->why);
-    if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &safe), redact_text(rt->redactor, &reason);
+    if (!redact_empty(rt->redactor)) redact_text(rt->redactor, &reason);
     ConfirmQuestion shown = { a->q->tool, buf_str(&reason), buf_str(&safe), buf_str(&a->out->approval), a->q->may_tool, a->q->may_keep
-        && a->r->store, &a->reason };
+        && a->r->store, &a->reason, &a->silent };
     int64_t since = run_wait_start(a->cancel);
     if (!person->apart) pthread_mutex_lock(&rt->asking);
     /* While this call waited for its turn, the user may have allowed the whole tool for another call. */
@@ -129,6 +139,17 @@ static void add_id(const Asked *a, Buf *id, Buf *args_hash) {
     buf_clear(&all);
 }
 
+/* What is shown here is shown in other processes too (`harness approvals`). They lay out the arguments of a question without it. */
+static bool put_shown(const Asked *a, Str id, Error *err) {
+    Buf scope = { 0 }, safe = { 0 };
+    add_shown(a, &safe);
+    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(a->r->id));
+    bool ok = safe.n > SHOWN_MAX || store_note_put(a->r->store, buf_str(&scope), id, buf_str(&safe), err);
+    buf_clear(&scope);
+    buf_clear(&safe);
+    return ok;
+}
+
 static bool put_question(Asked *a, Error *err) {
     Runtime *rt = a->r->rt;
     Buf id = { 0 }, hash = { 0 }, args = { 0 }, why = { 0 };
@@ -138,7 +159,7 @@ static bool put_question(Asked *a, Error *err) {
     if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
     StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
                         .why = buf_str(&why), .rule = str_eq(a->q->rule, a->q->why) ? buf_str(&why) : a->q->rule };
-    bool ok = store_approval_ask(a->r->store, &q, &a->out->approval, err);
+    bool ok = put_shown(a, buf_str(&id), err) && store_approval_ask(a->r->store, &q, &a->out->approval, err);
     buf_clear(&id);
     buf_clear(&hash);
     buf_clear(&args);
@@ -178,7 +199,8 @@ static void add_answer(const Asked *a, Buf *out) {
 static bool settle(Asked *a, Cancel *stop, Error *err) {
     Str id = buf_str(&a->out->approval);
     if (a->answer == CONFIRM_NO && cancel_expired(a->cancel)) return store_approval_withdraw(a->r->store, id, err);
-    if (a->answer != CONFIRM_NO || !cancel_fired(stop)) {
+    if (a->silent && !cancel_fired(stop) && !store_approval_withdraw(a->r->store, id, err)) return false;
+    if (!a->silent && (a->answer != CONFIRM_NO || !cancel_fired(stop))) {
         Buf answer = { 0 };
         bool first = false;
         add_answer(a, &answer);
@@ -239,6 +261,8 @@ static bool refuse(const Asked *a, Error *err) {
     Str tool = a->q->tool;
     if (a->reason.n)
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT ": " STR_FMT, STR_ARG(tool), STR_ARG(buf_str(&a->reason)));
+    if (a->silent && !a->answered)
+        return error_set(err, ERR_POLICY, "no answer was given to the question about " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
     if (a->q->person->confirm || a->answered)
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
     error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and no user is present to give it", STR_ARG(tool), STR_ARG(a->q->why));
@@ -249,6 +273,8 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, E
     Asked a = { .r = r, .q = q, .cancel = cancel, .out = out };
     out->source = "none";
     bool ok = decide(&a, err) && (a.answer != CONFIRM_NO || refuse(&a, err));
+    if (a.silent && !a.answered) out->source = "none given";
+    buf_add(&out->by, buf_str(&a.by));
     buf_clear(&a.reason);
     buf_clear(&a.by);
     return ok;
@@ -257,6 +283,7 @@ bool run_confirm(Run *r, const RunQuestion *q, Cancel *cancel, RunAnswer *out, E
 void run_answer_clear(RunAnswer *a) {
     buf_clear(&a->approval);
     buf_clear(&a->args);
+    buf_clear(&a->by);
 }
 
 /* ---- limits ---- */
@@ -301,10 +328,7 @@ bool run_go_on(Run *r, const Person *person, EventPlace place, const char *limit
 
 /* The text to show: as rendered by the tool's kind, else the arguments. */
 static Str shown(Pipe *p) {
-    if (p->kept.seen.shown.n == 0) {
-        Error err;
-        if (!json_write(&p->kept.seen.shown, p->f.args, &(JsonWrite){ .indent = 2 }, &err)) buf_add(&p->kept.seen.shown, pipe_args_json(p));
-    }
+    if (p->kept.seen.shown.n == 0) laid_out_add(&p->kept.seen.shown, p->f.args);
     return buf_str(&p->kept.seen.shown);
 }
 
@@ -323,7 +347,10 @@ static bool confirm_args(Pipe *p, PipeAsk ask, Str args, Error *err) {
         p->given = arena_str(&p->kept.arena, buf_str(&answer.args));
         p->rewritten = true;
         ok = false;
-    } else p->asked = answer.source;
+    } else {
+        p->asked = answer.source;
+        p->asked_by = arena_str(&p->kept.arena, buf_str(&answer.by));
+    }
     if (ok) {
         buf_reset(&p->kept.agreed_args), buf_add(&p->kept.agreed_args, args);
         buf_reset(&p->kept.approval), buf_add(&p->kept.approval, buf_str(&answer.approval));

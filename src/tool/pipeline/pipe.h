@@ -30,7 +30,8 @@ struct Pipe {
     Str rule_why;                        /* the question of an ask rule; else empty */
     Str given;                           /* arguments that the user gave instead of the caller's; empty: none */
     const char *asked;                   /* source of the answer; NULL: no question was asked */
-    Value text_of;                       /* the value whose JSON is in kept.text; GONE: none */
+    Str asked_by;                        /* the user who answered; may be empty */
+    Value text_of;                       /* kept.text is already the JSON of this value; GONE: of none */
     Value keep;                          /* the arguments as they were executed; GONE: f.args itself */
     bool args_changed;                   /* f.args differs from the caller's text */
     bool rewritten;                      /* `given` was just set: the call starts again with it */
