@@ -75,6 +75,11 @@ bool store_event_strays(Store *s, uint64_t *n, Error *err);                   /*
 bool store_run_prune(Store *s, Str run, Error *err);
 typedef struct StorePruned { Str run; int64_t ended_ns; uint64_t last; Str hash; } StorePruned;   /* hash: 32 bytes, or "" */
 bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), void *ctx, Error *err);
+/* Keeps the runs within `max` bytes: removes ended runs, the oldest first, until a tenth is free. Running and interrupted runs stay. over: that was not
+ * enough. */
+typedef struct StoreBounded { size_t removed; bool over; } StoreBounded;
+bool store_bound(Store *s, int64_t max, StoreBounded *out, Error *err);
+bool store_read_size(const char *text, int64_t *bytes, Error *err);           /* 500M, 2G; at least 1M */
 bool store_shrink(Store *s, Error *err);                                      /* rewrites the file without free pages */
 
 /* Artifacts: large results, readable within their own run only. key: "art_" and 12 characters. get overwrites *out; a

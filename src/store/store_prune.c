@@ -1,4 +1,5 @@
 /* Removes whole runs. A row with the hash of the last event stays. */
+#include <stdlib.h>
 #include "store/store_private.h"
 
 /* In the order of execution: the first one needs the row of the run, the third one the notes of the fourth. */
@@ -63,4 +64,60 @@ bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), 
 bool store_shrink(Store *s, Error *err) {
     store_lock(s);
     return store_unlock(s, store_exec(s, "VACUUM", "shrink", err));
+}
+
+/* ---- a bound on the size ---- */
+
+bool store_read_size(const char *text, int64_t *bytes, Error *err) {
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    int shift = *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (end == text || !shift || end[1] || n < 1 || n > 1000000) return error_set(err, ERR_VALIDATION, "\"%s\" is not a size like 500M or 2G", text);
+    return *bytes = (int64_t)n << shift, true;
+}
+
+typedef struct Size { int64_t used, file, live; } Size;
+
+static bool measure(Store *s, Size *out, Error *err) {
+    bool some = false;
+    StoreQuery q = store_walk(s, "SELECT (page_count - freelist_count) * page_size, page_count * page_size, (SELECT count(*) FROM runs WHERE status = 'running') "
+                                 "FROM pragma_page_count, pragma_freelist_count, pragma_page_size", "measure the state", err);
+    bool ok = q.stmt && store_row(&q, &some);
+    if (ok) *out = (Size){ store_int(&q, 0), store_int(&q, 1), store_int(&q, 2) };
+    return store_end(&q, ok);
+}
+
+static bool oldest_ended(Store *s, Buf *id, Error *err) {
+    bool some = false;
+    buf_reset(id);
+    StoreQuery q = store_walk(s, "SELECT id FROM runs WHERE ended_ns > 0 AND status NOT IN ('running', 'interrupted') ORDER BY ended_ns, id LIMIT 1", "find run", err);
+    bool ok = q.stmt && store_row(&q, &some);
+    if (ok && some) buf_add(id, store_text(&q, 0));
+    return store_end(&q, ok);
+}
+
+static bool remove_oldest(Store *s, int64_t max, StoreBounded *out, Buf *id, Error *err) {
+    Size size;
+    for (int64_t most = max;; most = max / 10 * 9) {
+        if (!measure(s, &size, err)) return false;
+        out->over = size.used > most;
+        if (!out->over) return true;
+        if (!oldest_ended(s, id, err)) return false;
+        if (id->n == 0) return out->over = size.used > max, true;
+        if (!store_run_prune(s, buf_str(id), err)) return err->kind == ERR_POLICY;       /* it was resumed meanwhile: the next run tries again */
+        out->removed++;
+    }
+}
+
+/* Removed runs leave free pages, which later events use. The file is rewritten only if it is larger than the bound, and the caller's run alone would
+ * wait for that. */
+bool store_bound(Store *s, int64_t max, StoreBounded *out, Error *err) {
+    Buf id = { 0 };
+    Size size = { 0 };
+    *out = (StoreBounded){ 0 };
+    store_lock(s);
+    bool ok = remove_oldest(s, max, out, &id, err) && measure(s, &size, err);
+    if (ok && out->removed && size.file > max && size.live <= 1) ok = store_shrink(s, err);
+    buf_clear(&id);
+    return store_unlock(s, ok);
 }

@@ -62,9 +62,26 @@ static bool continue_run(Run *r, Error *err) {
     return true;
 }
 
+/* HARNESS_STATE_MAX: the user's bound on the size of the state. */
+static bool read_bound(int64_t *max, Error *err) {
+    const char *text = getenv("HARNESS_STATE_MAX");
+    return !text || !*text || store_read_size(text, max, err) || error_wrap(err, "HARNESS_STATE_MAX");
+}
+
+static bool bound_state(const Run *r, int64_t max, Error *err) {
+    StoreBounded b;
+    if (!max) return true;
+    if (!store_bound(r->store, max, &b, err)) return false;
+    if (b.removed) LOG_WRITE(runtime_log(r->rt), LOG_INFO, "HARNESS_STATE_MAX: removed the %zu oldest runs", b.removed);
+    if (b.over) LOG_WRITE(runtime_log(r->rt), LOG_WARN, "the state is larger than HARNESS_STATE_MAX, and only running and interrupted runs are left "
+                          "(harness runs prune --interrupted removes the latter)");
+    return true;
+}
+
 static bool open_stream(Run *r, Error *err) {
     Runtime *rt = r->rt;
     Error why = { 0 };
+    int64_t max = 0;
     r->events = event_stream_new(r->id);
     event_stream_redact(r->events, redact_stream, rt->redactor);
     for (size_t i = 0; i < r->config.n_sinks; i++) event_stream_add(r->events, r->config.sinks[i]);
@@ -72,7 +89,9 @@ static bool open_stream(Run *r, Error *err) {
     r->store = runtime_store(rt, &why);
     if (!r->store && why.kind != ERR_NONE) return *err = why, false;
     if (!r->store) return true;
+    if (!read_bound(&max, err)) return false;
     if (r->config.resume ? !continue_run(r, err) : !store_run_start(r->store, r->id, r->config.agent, r->config.session, err)) return false;
+    if (!bound_state(r, max, err)) return false;
     event_stream_add(r->events, store_event_sink(r->store));
     return r->config.served || control_watch(r, err);
 }

@@ -116,6 +116,28 @@ test('prune removes ended runs, and leaves the hash of their last event', async 
   for (const bad of [[], ['--older-than', '30'], ['--older-than', 'x']]) assert.equal((await p.harness(['runs', 'prune', ...bad])).status, 2, `${bad}`);
 });
 
+test('HARNESS_STATE_MAX removes the oldest ended runs when a run starts; without it nothing is removed', async t => {
+  const p = talker(t, { ...scripted('def reply(messages, tools):\n    if messages[-1]["role"] == "tool":\n        return "done"\n    return {"tool_calls": [{"name": "big", "arguments": {}}]}\n'),
+    '.harness/tools/big.md': '---\nscript: |\n  def run(args):\n      return "0123456789abcdef" * 32768\n---\nHalf a megabyte, which is stored as an artifact.\n' });
+  const titles = async () => (await p.runs()).map(r => r.title);
+  for (let i = 0; i < 6; i++) await p.say(`run ${i}`);
+  assert.equal((await titles()).length, 6);
+  const bad = await p.harness(['run', '-p', 'x'], { env: { HARNESS_STATE_MAX: 'much' } });
+  assert.equal(bad.status, 1);
+  assert.match(bad.stderr, /HARNESS_STATE_MAX: "much" is not a size like 500M or 2G/);
+  assert.equal((await titles()).length, 6);
+  const r = await p.harness(['run', '-p', 'last', '-v'], { env: { HARNESS_STATE_MAX: '2M' } });
+  assert.equal(r.status, 0, r.stderr);
+  assert.match(r.stderr, /HARNESS_STATE_MAX: removed the \d oldest runs/);
+  const left = await titles();
+  assert.deepEqual(left, ['last', 'run 5', 'run 4', 'run 3', 'run 2', 'run 1'].slice(0, left.length));
+  assert.ok(left.length >= 3 && left.length <= 5, left.join());
+  const all = await verify(p, '--all');
+  assert.equal(all.ok, true);
+  assert.equal(all.pruned.length, 7 - left.length);
+  assert.equal((await p.resume('last', ['-p', 'more'])).reply.response, 'done');
+});
+
 // ---- a hundred runs ----
 
 // What a run does depends on its prompt: "NUMBER KIND".

@@ -227,6 +227,54 @@ static bool list_pruned(void *ctx, const StorePruned *r) {
     return true;
 }
 
+/* Ten runs with a megabyte each. */
+static void test_bound(void **state) {
+    (void)state;
+    enum { RUNS = 10, MEGABYTE = 1 << 20 };
+    StorePlace p;
+    StoreBounded b;
+    Buf text = { 0 }, big = { 0 };
+    place_open(&p);
+    Store *s = must_open(&p);
+    for (size_t i = 0; i < MEGABYTE; i++) buf_add_char(&big, (char)('a' + i % 26));
+    for (int i = 0; i < RUNS; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "r%d", i);
+        must(&p, store_run_start(s, str_from(id), STR(""), STR(""), &p.err));
+        buf_reset(&text);
+        must(&p, store_artifact_put(s, str_from(id), STR("t"), STR("text/plain"), buf_str(&big), &text, &p.err));
+        if (i != 3) must(&p, store_run_end(s, &(StoreRun){ .id = str_from(id), .status = i == 4 ? STR("interrupted") : STR("completed"), .usage = STR("{}") }, &p.err));
+    }
+    must(&p, store_bound(s, (int64_t)100 << 20, &b, &p.err));
+    assert_int_equal(b.removed, 0);
+    assert_false(b.over);
+    must(&p, store_bound(s, (int64_t)8 << 20, &b, &p.err));
+    assert_int_equal(b.removed, 3);                          /* the oldest, down to nine tenths */
+    assert_false(b.over);
+    assert_int_equal(number(p.path, "SELECT count(*) FROM runs WHERE id IN ('r0', 'r1', 'r2')"), 0);
+    assert_int_equal(number(p.path, "SELECT count(*) FROM pruned"), 3);
+    assert_true(number(p.path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") <= (int64_t)8 << 20);
+    must(&p, store_bound(s, MEGABYTE, &b, &p.err));
+    assert_int_equal(b.removed, 5);
+    assert_true(b.over);
+    assert_int_equal(number(p.path, "SELECT count(*) FROM runs WHERE id IN ('r3', 'r4')"), 2);        /* running, interrupted */
+    assert_int_equal(number(p.path, "SELECT count(*) FROM runs"), 2);
+    store_close(s);
+    buf_clear(&text);
+    buf_clear(&big);
+    place_close(&p);
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    Error err = { 0 };
+    int64_t n = 0;
+    static const struct { const char *text; int64_t bytes; } good[] = { { "1M", 1 << 20 }, { "500M", 500 << 20 }, { "2G", (int64_t)2 << 30 } };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(store_read_size(good[i].text, &n, &err) && n == good[i].bytes);
+    static const char *const bad[] = { "", "M", "0M", "-1M", "5", "5K", "5MB", "99999999999999999999G", "1.5G", "2000000G" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(store_read_size(bad[i], &n, &err));
+}
+
 static void test_prune(void **state) {
     (void)state;
     StorePlace p;
@@ -249,6 +297,9 @@ static void test_prune(void **state) {
         buf_reset(&scope);
         buf_add_fmt(&scope, "items:" STR_FMT, STR_ARG(run));
         must(&p, store_note_put(s, buf_str(&scope), STR("k"), STR("v"), &p.err));
+        buf_reset(&scope);
+        buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(run));
+        must(&p, store_note_put(s, buf_str(&scope), STR("q"), STR("shown"), &p.err));
         buf_clear(&scope);
     }
     must(&p, store_note_put(s, STR("session:x:/root"), STR("cache"), STR("{}"), &p.err));
@@ -270,7 +321,7 @@ static void test_prune(void **state) {
     assert_int_equal(number(p.path, "SELECT count(*) FROM tasks"), 1);
     assert_int_equal(number(p.path, "SELECT count(*) FROM commands"), 1);
     assert_int_equal(number(p.path, "SELECT count(*) FROM approvals"), 1);
-    assert_int_equal(number(p.path, "SELECT count(*) FROM notes"), 5);
+    assert_int_equal(number(p.path, "SELECT count(*) FROM notes"), 6);
     verify(&p, "r2", &text);
     assert_int_equal(text.n, 0);
     buf_clear(&text);
@@ -386,7 +437,7 @@ static void test_strays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain), cmocka_unit_test(test_whole), cmocka_unit_test(test_changed), cmocka_unit_test(test_cut_and_resumed),
-        cmocka_unit_test(test_failed_flush), cmocka_unit_test(test_format_3), cmocka_unit_test(test_prune), cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_failed_flush), cmocka_unit_test(test_format_3), cmocka_unit_test(test_prune), cmocka_unit_test(test_bound), cmocka_unit_test(test_sizes), cmocka_unit_test(test_strays),
         cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
