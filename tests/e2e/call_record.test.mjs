@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { caller, tool } from './calls.mjs';
+import { caller, hook, tool } from './calls.mjs';
 
 test('a result too large to keep does not break the events', t => {
   const p = caller(t, {
@@ -22,6 +22,22 @@ test('a call that fails before it is executed also has an end event', t => {
   });
   assert.equal(p.call('x').value.error, 'secret "KEY": environment variable NOT_SET_ANYWHERE is not set');
   assert.deepEqual(p.events().map(e => e.type), ['run.started', 'tool.started', 'tool.failed', 'run.ended']);
+});
+
+test('the event that ends a call has the time of each step; those of a refused call end with the one that refused', t => {
+  const busy = 'n = 0\nfor i in range(20000):\n    n += i\n';
+  const p = caller(t, { '.harness/tools/x.md': tool(`${busy}return 1`), '.harness/tools/f.md': tool(`${busy}fail("no")`),
+    '.harness/tools/y.md': tool('return 1'), '.harness/hooks/h.md': hook('tool.pre', `${busy}return block("no") if payload["name"] == "y" else allow()`) });
+  const order = ['resolve', 'parse', 'validate', 'limits', 'policy', 'tool.pre', 'confirm', 'execute', 'tool.post', 'bound'];
+  const end = (name, type) => { p.call(name); return p.events(type).at(-1).data; };
+  for (const [name, type, last] of [['x', 'tool.completed', 'bound'], ['f', 'tool.failed', 'bound'], ['y', 'tool.refused', 'tool.pre']]) {
+    const { steps, elapsed_ms } = end(name, type), names = Object.keys(steps);
+    assert.deepEqual(names, order.filter(s => names.includes(s)), name);
+    assert.ok(steps['tool.pre'] > 0, JSON.stringify(steps));
+    assert.equal(steps.execute > 0, type !== 'tool.refused', name);
+    assert.ok(order.indexOf(names.at(-1)) <= order.indexOf(last), names.join());
+    if (elapsed_ms !== undefined) assert.ok(Object.values(steps).reduce((sum, n) => sum + n, 0) <= elapsed_ms + 0.01, JSON.stringify({ steps, elapsed_ms }));
+  }
 });
 
 test('safety.redact reaches progress', t => {

@@ -6,20 +6,28 @@
 
 /* ---- one call ---- */
 
-static bool gates(Pipe *p) { return pipe_validate(p) && pipe_limits(p) && pipe_policy(p) && pipe_before(p) && pipe_confirm(p); }
+static bool timed(Pipe *p, CallStep step, bool ok) {
+    pipe_step_ends(p, step);
+    return ok;
+}
+
+static bool gates(Pipe *p) {
+    return timed(p, STEP_VALIDATE, pipe_validate(p)) && timed(p, STEP_LIMITS, pipe_limits(p)) && timed(p, STEP_POLICY, pipe_policy(p)) &&
+           timed(p, STEP_PRE, pipe_before(p)) && timed(p, STEP_CONFIRM, pipe_confirm(p));
+}
 
 /* Steps 2 to 8. A retry starts again from the caller's text. */
 static bool reach_result(Pipe *p) {
     bool again;
     do {
         again = p->rewritten = false;
-        if (!pipe_parse(p) || !gates(p)) {
+        if (!timed(p, STEP_PARSE, pipe_parse(p)) || !gates(p)) {
             if (!p->rewritten) return false;
             again = true;                                    /* the user gave other arguments: check all rules again */
             continue;
         }
         if (p->f.entry->def.async && !p->f.call->wait && !p->task) return pipe_background(p);
-        if (!pipe_execute(p, &again)) return false;
+        if (!timed(p, STEP_EXECUTE, pipe_execute(p, &again))) return false;
     } while (again);
     return true;
 }
@@ -30,9 +38,9 @@ void pipe_resume(Pipe *p, const ToolEntry *entry, bool args_changed) {
     p->f.entry = entry;
     p->out->name = entry->def.name;
     p->task = p->started = true;
-    if (!confine_call(p) || !pipe_parse(p)) return;
+    if (!confine_call(p) || !timed(p, STEP_PARSE, pipe_parse(p))) return;
     p->args_changed = args_changed;
-    if (pipe_execute(p, &again) && again) reach_result(p);
+    if (timed(p, STEP_EXECUTE, pipe_execute(p, &again)) && again) reach_result(p);
 }
 
 static bool write_end(Pipe *p) {
@@ -66,6 +74,7 @@ static bool write_end(Pipe *p) {
     if (p->waited_ns) event_data_ms(&p->kept.data, "waited_ms", p->waited_ns);
     if (p->hooks_ns) event_data_ms(&p->kept.data, "hooks_ms", p->hooks_ns);
     if (p->reached) event_data_ms(&p->kept.data, "worked_ms", p->worked_ns);
+    pipe_event_steps(p);
     if (p->kept.change.n) event_data_raw(&p->kept.data, "change", buf_str(&p->kept.change));
     return pipe_event_end(p, r->is_error ? EVENT_TOOL_FAILED : EVENT_TOOL_COMPLETED);
 }
@@ -87,7 +96,7 @@ static bool tell_error(Pipe *p) {
 /* Steps 9 to 11; also ends a background task. False: broken. */
 bool pipe_finish(Pipe *p) {
     Result *r = p->out;
-    if (p->reached && !pipe_after(p)) return false;
+    if (p->reached && !timed(p, STEP_POST, pipe_after(p))) return false;
     if (p->reached && (r->is_error || run_has_failures(p->f.run)) && !cancel_fired(p->f.cancel)) {
         Value now = p->f.args;
         p->f.args = p->keep;
@@ -95,7 +104,7 @@ bool pipe_finish(Pipe *p) {
         p->f.args = now;
         run_note_outcome(p->f.run, r->name, buf_str(&p->kept.data), r->is_error, r->error);
     }
-    return pipe_bound(p) && write_end(p) && tell_error(p);
+    return timed(p, STEP_BOUND, pipe_bound(p)) && write_end(p) && tell_error(p);
 }
 
 /* Writes a result to disk before a model or a program sees it. The result of a nested call is part of the outer
@@ -108,7 +117,7 @@ static bool settle_result(Pipe *p) {
 
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err) {
     Pipe *p = pipe_take(run, call, cancel, out);
-    if (pipe_resolve(p)) reach_result(p);
+    if (timed(p, STEP_RESOLVE, pipe_resolve(p))) reach_result(p);
     if (!p->broken && pipe_finish(p)) settle_result(p);
     if (!p->broken && call->ended) call->ended(call->ended_ctx, out);
     if (!p->broken) return true;

@@ -50,7 +50,7 @@ Pipe *pipe_take(Run *r, const Call *call, Cancel *cancel, Result *out) {
     p->f.heap = p->f.worker->heap;
     set_ids(p, r, call);
     *out = (Result){ .call_id = p->f.call_id, .name = arena_str(&p->kept.arena, call->name), .value = VALUE_NONE, .content = VALUE_GONE, .held = p };
-    p->start_ns = p->step_ns = clock_mono_ns();
+    p->start_ns = p->step_ns = p->mark_ns = clock_mono_ns();
     return p;
 }
 
@@ -192,6 +192,20 @@ void pipe_classify(Pipe *p, Repair repair, Buf *message) {
     if (rows[repair].setting && !rows[repair].allowed) buf_add_fmt(message, " (%s is false)", rows[repair].setting);
 }
 
+void pipe_step_ends(Pipe *p, CallStep step) {
+    int64_t now = clock_mono_ns();
+    p->steps_ns[step] += now - p->mark_ns;
+    p->mark_ns = now;
+}
+
+void pipe_event_steps(Pipe *p) {
+    event_data_key(&p->kept.data, STR("steps"));
+    event_data_start(&p->kept.data);
+    for (CallStep s = STEP_RESOLVE; s <= STEP_BOUND; s++)
+        if (p->steps_ns[s] >= 1000) event_data_ms(&p->kept.data, result_step_name(s), p->steps_ns[s]);
+    event_data_end(&p->kept.data);
+}
+
 bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) {
     Buf message = { 0 };
     va_list ap;
@@ -209,10 +223,12 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
     buf_clear(&message);
     pipe_trace(p, step, "refused: " STR_FMT, STR_ARG(r->error));
     if (!pipe_listened(p)) return false;
+    pipe_step_ends(p, step <= STEP_BOUND ? step : STEP_RESOLVE);
     pipe_event_start(p);
     event_data_str(&p->kept.data, "step", str_from(result_step_name(step)));
     if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
     event_data_str(&p->kept.data, "message", r->error);
+    pipe_event_steps(p);
     pipe_event_end(p, EVENT_TOOL_REFUSED);
     return false;
 }

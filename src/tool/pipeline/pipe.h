@@ -49,6 +49,7 @@ struct Pipe {
     int64_t waited_ns;                   /* time spent waiting for the user so far */
     int64_t hooks_ns;                    /* time spent in hooks before and after the execution */
     int64_t worked_ns;                   /* duration of the last attempt, without waits for the user */
+    int64_t mark_ns, steps_ns[STEP_BOUND + 1];       /* end of the newest step; time of each so far, with waits for the user */
 };
 
 /* True if it may run concurrently with other calls: read-only or parallel_safe. False for an unknown tool. */
@@ -94,6 +95,8 @@ bool pipe_rules_may_read(const Pipe *p, Str absolute);
  * refusal is fatal. */
 typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
 /* Ends the call with an error result and the event tool.refused. Always false. */
+void pipe_step_ends(Pipe *p, CallStep step);                 /* the time since the step before belongs to this one */
+void pipe_event_steps(Pipe *p);                              /* adds `steps` to the event; those of less than a microsecond are left out */
 bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Sets the class of a refusal, and adds the setting that makes it fatal to its message. */
 void pipe_classify(Pipe *p, Repair repair, Buf *message);

@@ -437,7 +437,8 @@ static void test_strays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain), cmocka_unit_test(test_whole), cmocka_unit_test(test_changed), cmocka_unit_test(test_cut_and_resumed),
-        cmocka_unit_test(test_failed_flush), cmocka_unit_test(test_format_3), cmocka_unit_test(test_prune), cmocka_unit_test(test_bound), cmocka_unit_test(test_sizes), cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_failed_flush), cmocka_unit_test(test_format_3), cmocka_unit_test(test_prune),
+        cmocka_unit_test(test_bound), cmocka_unit_test(test_sizes), cmocka_unit_test(test_strays),
         cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
