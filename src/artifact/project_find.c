@@ -45,3 +45,14 @@ bool project_above(const char *dir, char out[static PATH_MAX]) {
         if (has_settings(at)) return memcpy(out, at, strlen(at) + 1), true;
     }
 }
+
+bool project_between(const char *root, const char *folder, char out[static PATH_MAX]) {
+    size_t n = strlen(root), least = strlen(folder);
+    if (n >= PATH_MAX) return false;
+    memcpy(out, root, n + 1);
+    for (char *slash; (slash = strrchr(out, '/')) && slash != out && (size_t)(slash - out) >= least;) {
+        *slash = 0;
+        if (project_here(out)) return true;
+    }
+    return false;
+}

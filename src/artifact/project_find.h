@@ -14,3 +14,6 @@ bool project_here(const char *dir);
 /* Looks for a project above `dir`, which has none itself. Stops after a folder with .git, before the user's home folder, before / and at a
  * mount point: a project there is not this folder's. False: there is none. */
 bool project_above(const char *dir, char out[static PATH_MAX]);
+
+/* Looks for a project in the folders above `root`, up to and with `folder`; both are real paths, and `folder` holds `root`. `out` is the nearest one. */
+bool project_between(const char *root, const char *folder, char out[static PATH_MAX]);

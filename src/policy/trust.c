@@ -1,6 +1,7 @@
 #include "policy/trust.h"
 #include <stdlib.h>
 #include <string.h>
+#include "artifact/project_find.h"
 #include "base/digest.h"
 #include "base/utf8.h"
 #include "policy/credentials.h"
@@ -53,6 +54,16 @@ static bool below(Str path, Str folder) {
     return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/');
 }
 
+bool trust_is_nested(const TrustSubject *s, const char *given, char out[static PATH_MAX]) {
+    char folder[PATH_MAX];
+    Str root = s->root;
+    if (!given || given[0] != '/' || root.n >= PATH_MAX || !realpath(given, folder) || !below(root, str_from(folder))) return false;
+    char path[PATH_MAX];
+    memcpy(path, root.at, root.n);
+    path[root.n] = 0;
+    return project_between(path, folder, out);
+}
+
 /* True if the environment or the embedding program trusts the subject. */
 static bool given_by(const TrustSubject *s, const char *given, bool *out, Error *err) {
     *out = false;
@@ -69,7 +80,8 @@ static bool given_by(const TrustSubject *s, const char *given, bool *out, Error 
         error_set(err, ERR_CONFIG, "HARNESS_TRUST: \"%s\" is neither a digest nor an absolute folder below \"/\"", given);
         return error_hint(err, "`harness trust --print` prints the digest of a project");
     }
-    *out = folder && below(s->root, str_from(folder));
+    char above[PATH_MAX];
+    *out = folder && below(s->root, str_from(folder)) && !trust_is_nested(s, folder, above);
     free(folder);
     return true;
 }

@@ -5,6 +5,7 @@
  * device, inode, birth time), the grants, and the digest of every file; and copies of those files, so that a later
  * change can be shown as a diff. No tool can access it, and no project can choose another location for it. */
 #pragma once
+#include <limits.h>
 #include "artifact/project.h"
 
 typedef struct TrustSubject {
@@ -24,8 +25,11 @@ typedef enum {
 } TrustState;
 
 /* `given` is HARNESS_TRUST or the setting of an embedding program: a digest as written by trust_digest, or an absolute
- * folder whose projects are trusted. NULL or "": only the record counts. Any other text fails with ERR_CONFIG. */
+ * folder whose projects are trusted, but not projects inside of those. NULL or "": only the record counts. Any other text fails with ERR_CONFIG. */
 bool trust_state(const TrustSubject *s, const char *given, TrustState *out, Error *err);
+/* True if the folder `given` holds the subject, but also a project above it, `out`: calls of that project could have written this one, so the
+ * folder does not cover it. */
+bool trust_is_nested(const TrustSubject *s, const char *given, char out[static PATH_MAX]);
 /* True if every grant of the subject is trusted, whatever else the project requests. For a project that is not loaded
  * completely yet. */
 bool trust_covers(const TrustSubject *s, const char *given, bool *out, Error *err);

@@ -208,6 +208,9 @@ static bool refuse(Runtime *rt, TrustState state, Error *err) {
                     : state == TRUST_CODE_CHANGED ? "its files changed since you agreed, and it uses secrets, files outside or no sandbox"
                     : "it asks for more than the defaults";
     error_set(err, ERR_POLICY, "the project " STR_FMT " is not trusted: %s", STR_ARG(rt->project->root), why);
+    char above[PATH_MAX];
+    if (trust_is_nested(&rt->subject, rt->config.trust, above))
+        return error_hint(err, "HARNESS_TRUST holds the project %s, whose calls could have written this one: look at it, then set HARNESS_TRUST to this folder", above);
     if (rt->config.tools) return error_hint(err, "`harness trust --tools %s` shows what it asks for, and asks you", rt->config.tools);
     return error_hint(err, "`harness trust` shows what it asks for, and asks you");
 }

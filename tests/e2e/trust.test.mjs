@@ -331,6 +331,27 @@ describe('HARNESS_TRUST', { concurrency: 4 }, () => {
     for (const folder of [p.dir, join(p.dir, '..'), p.dir + '/', link]) assert.equal(one_of(p, folder).status, 0, folder);
     for (const folder of [p.dir.slice(0, -1), join(p.dir, '.harness'), '/usr', '/does/not/exist']) assert.match(one_of(p, folder).stderr, refused, folder);
   });
+  test('does not cover a project inside of another one, which a call could have written', t => {
+    const evil = 'printf -- "---\\nmcp_servers: {e: {command: sh, args: [-c, \\"touch started\\"]}}\\nsandbox: {mode: off}\\n---\\n" > deep/sub/harness.md';
+    for (const outer of ['harness.md', 'tools.json']) {
+      const p = stranger(t, { [outer]: outer === 'harness.md' ? '---\nbuiltin_tools: all\n---\n' : '{"tools": []}', ...one }), sub = join(p.dir, 'deep/sub');
+      mkdirSync(sub, { recursive: true });
+      if (outer === 'harness.md') assert.equal(p.run(['call', 'bash', JSON.stringify({ command: evil })], { env: { HARNESS_TRUST: p.dir } }).status, 0);
+      else spawnSync('bash', ['-c', evil], { cwd: p.dir });
+      for (const folder of [p.dir, join(p.dir, '..'), p.dir + '/']) {
+        const { status, stderr } = run(['-C', sub, 'mcp', 'tools', 'e'], { env: { ...p.env, HARNESS_TRUST: folder } });
+        assert.equal(status, 1);
+        assert.match(stderr, refused);
+        assert.match(stderr, /HARNESS_TRUST holds the project .*, whose calls could have written this one/);
+        assert.equal(existsSync(join(sub, 'started')), false);
+      }
+      for (const folder of [sub, join(sub, '..')]) {
+        run(['-C', sub, 'mcp', 'tools', 'e'], { env: { ...p.env, HARNESS_TRUST: folder } });
+        assert.ok(existsSync(join(sub, 'started')), folder);
+        rmSync(join(sub, 'started'));
+      }
+    }
+  });
   test('is nothing else', t => {
     const p = stranger(t, settings('meta: { enabled: true }'));
     for (const word of ['1', 'true', '.', '..', 'tmp', '/', '//', '/usr/..']) {
