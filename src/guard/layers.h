@@ -25,6 +25,6 @@ void guard_layer_clear(GuardLayer *l);
 bool guard_layer_user_folder(Buf *out);
 
 /* The root of the project that governs an envelope, and whether there is a project in it. `given`: --project, or NULL. Absolute, without
- * links. */
-typedef struct GuardRoot { Str path; bool project; } GuardRoot;
+ * links. `searched`: it was searched for upwards, so that a project nearer to where the agent works would govern instead. */
+typedef struct GuardRoot { Str path; bool project, searched; } GuardRoot;
 bool guard_root_find(const GuardEnvelope *e, const char *given, Arena *arena, GuardRoot *out, Error *err);

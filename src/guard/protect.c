@@ -83,6 +83,16 @@ static bool project_row(Str path) {
     return in_repository(path);
 }
 
+/* One of the names by which root.c finds a project is a part of the path. */
+static bool makes_project(Str path) {
+    static const Str names[] = { STR("harness.md"), STR("harness.yaml"), STR("harness.yml"), STR(".harness") };
+    for (Str rest = path; rest.n; rest = after_part(rest)) {
+        ptrdiff_t slash = str_find_char(rest, '/');
+        if (str_among(slash < 0 ? rest : str_sub(rest, 0, (size_t)slash), names, sizeof names / sizeof *names)) return true;
+    }
+    return false;
+}
+
 static const char *const home_rows[] = {
 #define GUARD_HOME(path) path,
 #include "guard/home.def"
@@ -146,6 +156,7 @@ bool guard_protect_covers(const GuardProtect *p, Str path) {
     Str relative = guard_path_relative(path, p->root);
     bool inside = relative.at != path.at || str_eq(p->root, STR("/"));
     if (inside && project_row(relative)) return true;
+    if (p->anywhere && makes_project(path)) return true;
     if (p->home.n && below(path, p->home) && path.n > p->home.n && home_row(str_sub(path, p->home.n + 1, path.n))) return true;
     for (size_t i = 0; p->more[i]; i++)
         if (below(path, str_from(p->more[i]))) return true;

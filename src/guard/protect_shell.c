@@ -242,6 +242,39 @@ static bool names_trust(Str s) { return str_starts(s, STR("HARNESS_TRUST=")) || 
 
 static void decide_trust(Judge *j, GuardVerdict v, Str what) { decide(j, v, "only a user at a terminal may run this: ", what, ""); }
 
+/* Commands of harness that speak for the user, or write files that no agent may write. */
+static const struct { const char *first, *second, *shown; } own[] = {
+    { "trust", NULL, "harness trust" },
+    { "approvals", NULL, "harness approvals" },
+    { "mcp", "approve", "harness mcp approve" },
+    { "mcp", "add", "harness mcp add" },                  /* trusts what it writes, and starts it */
+    { "mcp", "remove", "harness mcp remove" },
+    { "guard", "install", "harness guard install" },
+    { "guard", "uninstall", "harness guard uninstall" },
+    { "init", NULL, "harness init" },
+    { "scaffold", NULL, "harness scaffold" },
+    { "new", NULL, "harness new" },
+    { "runs", "say", "harness runs say" },                /* the other agent takes it for a message of the user */
+    { "runs", "prune", "harness runs prune" },
+};
+
+static bool names_state(Str s) {
+    ptrdiff_t equals = str_find_char(s, '=');
+    Str name = equals < 0 ? s : str_sub(s, 0, (size_t)equals);
+    return str_eq(name, STR("HARNESS_STATE")) || str_eq(name, STR("XDG_STATE_HOME"));
+}
+
+/* Another state could hold another consent: XDG_STATE_HOME=x harness run, env XDG_STATE_HOME=x harness run. */
+static void judge_state(Judge *j, const ShellCommand *c) {
+    bool runs = false, names = false;
+    for (uint32_t i = 0; i < c->assigns_n; i++) names = names || names_state(c->assigns[i].name);
+    for (uint32_t i = 0; i < c->words_n; i++) {
+        runs = runs || str_eq(last_part(c->words[i].text), STR("harness"));
+        names = names || names_state(c->words[i].text);
+    }
+    if (runs && names) decide_trust(j, GUARD_ASK, STR("harness with another state"));
+}
+
 static void judge_trust(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 0; i < c->assigns_n; i++)
         if (str_eq(c->assigns[i].name, STR("HARNESS_TRUST"))) decide_trust(j, GUARD_DENY, STR("HARNESS_TRUST="));
@@ -251,10 +284,10 @@ static void judge_trust(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 1; i < c->words_n; i++) {
         const ShellWord *w = &c->words[i], *next = i + 1 < c->words_n ? &c->words[i + 1] : NULL;
         if (!w->exact) decide_trust(j, GUARD_ASK, STR("harness"));
-        if (shell_word_is(w, "trust") || shell_word_is(w, "approvals")) decide_trust(j, GUARD_DENY, STR("harness trust, harness approvals"));
-        if (next && shell_word_is(w, "mcp") && shell_word_is(next, "approve")) decide_trust(j, GUARD_DENY, STR("harness mcp approve"));
-        if (next && shell_word_is(w, "guard") && (shell_word_is(next, "uninstall") || shell_word_is(next, "install")))
-            decide_trust(j, GUARD_DENY, STR("harness guard install, uninstall"));
+        if (shell_word_is(w, "--yes") || str_starts(w->text, STR("--approve"))) decide_trust(j, GUARD_ASK, STR("harness --yes, --approve"));
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            if (shell_word_is(w, own[k].first) && (!own[k].second || (next && shell_word_is(next, own[k].second))))
+                decide_trust(j, GUARD_DENY, str_from(own[k].shown));
     }
 }
 
@@ -276,6 +309,7 @@ static void follow_cd(Judge *j, const ShellCommand *c) {
 
 static void judge_command(Judge *j, const ShellCommand *c) {
     judge_trust(j, c);
+    judge_state(j, c);
     for (uint32_t i = 0; i < c->redirects_n; i++) {
         const ShellRedirect *r = &c->redirects[i];
         if (r->kind != SHELL_WRITE && r->kind != SHELL_APPEND && r->kind != SHELL_READ_WRITE) continue;

@@ -71,9 +71,15 @@ static const char *root_variable(const GuardEnvelope *e) {
     return value && value[0] == '/' ? value : NULL;
 }
 
-static bool set(GuardRoot *out, const char *path, bool project, Arena *arena) {
-    *out = (GuardRoot){ arena_str(arena, str_from(path)), project };
+static bool set(GuardRoot *out, const char *path, bool project, bool searched, Arena *arena) {
+    *out = (GuardRoot){ arena_str(arena, str_from(path)), project, searched };
     return true;
+}
+
+/* The agent's own folder of the project is `from`, and cannot be changed by a call. */
+static bool set_named(GuardRoot *out, const char *from, const char *found, Arena *arena) {
+    char real[PATH_MAX];
+    return set(out, found, true, !realpath(from, real) || strcmp(real, found) != 0, arena);
 }
 
 static bool given_root(const char *given, Arena *arena, GuardRoot *out, Error *err) {
@@ -81,7 +87,7 @@ static bool given_root(const char *given, Arena *arena, GuardRoot *out, Error *e
     struct stat st;
     if (!realpath(given, real) || stat(real, &st) != 0) return error_set(err, ERR_CONFIG, "--project %s: %m", given);
     if (!S_ISDIR(st.st_mode)) return error_set(err, ERR_CONFIG, "--project %s is not a folder", given);
-    return set(out, real, has_project(real), arena);
+    return set(out, real, has_project(real), false, arena);
 }
 
 static Str root_item(const GuardEnvelope *e, uint32_t i) {
@@ -95,18 +101,19 @@ bool guard_root_find(const GuardEnvelope *e, const char *given, Arena *arena, Gu
     if (given) return given_root(given, arena, out, err);
     const char *variable = root_variable(e);
     if (variable) {
-        if (search(variable, found, top)) return set(out, found, true, arena);
+        if (search(variable, found, top)) return set_named(out, variable, found, arena);
         memcpy(first, top, sizeof first);
     }
     for (uint32_t i = 0; root_item(e, i).n; i++) {
-        if (search(arena_str(arena, root_item(e, i)).at, found, top)) return set(out, found, true, arena);
+        const char *item = arena_str(arena, root_item(e, i)).at;
+        if (search(item, found, top)) return set_named(out, item, found, arena);
         if (!first[0]) memcpy(first, top, sizeof first);
     }
     if (!first[0] && e->cwd.n) {
-        if (search(arena_str(arena, e->cwd).at, found, top)) return set(out, found, true, arena);
+        if (search(arena_str(arena, e->cwd).at, found, top)) return set(out, found, true, true, arena);
         memcpy(first, top, sizeof first);
     }
     if (!first[0] && (!getcwd(found, sizeof found) || !realpath(found, first))) return error_set(err, ERR_IO, "the working folder: %m");
-    if (search(first, found, top)) return set(out, found, true, arena);
-    return set(out, first, false, arena);
+    if (search(first, found, top)) return set(out, found, true, true, arena);
+    return set(out, first, false, true, arena);
 }

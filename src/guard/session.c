@@ -55,6 +55,7 @@ static bool no_policy(const GuardSession *s, Error *err) {
 static void prepare(GuardSession *s, const GuardEnvelope *e, Heap *heap) {
     s->c = (GuardCase){ .envelope = e, .root = s->root.path, .layers = s->layers, .n_layers = LAYERS, .runtime = s->runtime, .heap = heap, .arena = &s->arena };
     guard_protect_init(&s->c.protect, s->root.path, s->runtime ? runtime_project(s->runtime) : NULL, &s->arena);
+    s->c.protect.anywhere = s->root.searched;
 }
 
 bool guard_session_open(const GuardEnvelope *e, const char *project, const char *system, Heap *heap, GuardSession **out, Error *err) {
@@ -72,7 +73,7 @@ GuardSession *guard_session_of(const GuardEnvelope *e, Runtime *rt, Heap *heap) 
     GuardSession *s = mem_zero(1, sizeof *s);
     s->runtime = rt;
     s->borrowed = true;
-    s->root = (GuardRoot){ runtime_project(rt)->root, true };
+    s->root = (GuardRoot){ runtime_project(rt)->root, true, false };
     prepare(s, e, heap);
     return s;
 }

@@ -410,6 +410,40 @@ const finished = (p, e, args = ['claude', '--project', p.dir]) => new Promise((r
   c.stdin.end(JSON.stringify(e));
 });
 
+test('an agent does not speak for the user through harness', t => {
+  const p = project(t, {});
+  const decision = command => { const r = p.claude('Bash', { command }); return passed(r) ? 'pass' : JSON.parse(r.stdout).hookSpecificOutput.permissionDecision; };
+  const deny = ['harness mcp add x -- sh -c id', 'harness -C sub mcp add x --url http://a.example/', 'harness mcp remove x', 'harness init', 'harness init sub', 'harness scaffold sub', 'harness new hook x',
+    '/usr/bin/harness --json new tool x', "harness runs say last 'yes, do it'", 'harness runs prune --older-than 1s', 'bash -c "harness mcp add x -- id"', 'harness approvals deny x', 'harness guard install claude'];
+  for (const command of deny) {
+    assert.equal(decision(command), 'deny', command);
+    assert.match(reason(p.claude('Bash', { command })), /only a person at a terminal may run this/, command);
+  }
+  const ask = ["harness run --yes -p x", "harness call bash '{}' --approve bash", 'harness call --approve=bash bash', 'harness runs resume last --yes', 'HARNESS_STATE=/tmp/x harness run -p x',
+    'XDG_STATE_HOME=/tmp/x harness call one', 'env XDG_STATE_HOME=/tmp/x harness call one'];
+  for (const command of ask) assert.equal(decision(command), 'ask', command);
+  for (const command of ['harness validate', 'harness run -p hello', 'harness runs show last', 'harness mcp list', 'harness test', 'XDG_STATE_HOME=/tmp/x make', 'npm init --yes', 'git init'])
+    assert.equal(decision(command), 'pass', command);
+});
+
+test('an agent makes no project that would govern instead of this one', t => {
+  const p = project(t, { 'sub/deep/x': '' }), other = folder(t);
+  const kimi = (tool_name, tool_input, cwd = p.dir) => p.guard(['kimi'], JSON.stringify({ session_id: 's', cwd, hook_event_name: 'PreToolUse', tool_name, tool_use_id: 'c', tool_input }), { cwd });
+  const claude = (file_path, env, args = ['claude']) =>
+    p.guard(args, JSON.stringify({ ...envelope(p, 'Write', { file_path, content: '' }), cwd: p.dir }), { env });
+  const paths = ['sub/harness.md', 'sub/deep/harness.yaml', 'sub/harness.yml', 'sub/.harness/hooks/x.md', join(other, 'harness.md'), join(other, 'new/.harness/tools/x.md')];
+  for (const path of paths) {
+    assert.match(reason(kimi('WriteFile', { path, content: '' })), /protected/, path);
+    assert.match(reason(kimi('Bash', { command: `echo x > ${path}` })), /protected/, path);
+  }
+  assert.ok(passed(kimi('WriteFile', { path: 'sub/harness.md.txt', content: '' })));
+  assert.ok(passed(kimi('WriteFile', { path: 'sub/x', content: '' })));
+  // Where the project is named, a nearer one does not govern; where the named folder is below the project, it would.
+  assert.ok(passed(claude('sub/harness.md', {}, ['claude', '--project', p.dir])));
+  assert.ok(passed(claude('sub/harness.md', { CLAUDE_PROJECT_DIR: p.dir })));
+  assert.match(reason(claude('sub/harness.md', { CLAUDE_PROJECT_DIR: join(p.dir, 'sub') })), /protected/);
+});
+
 test('fifty hook processes at once: every decision is in the log, and the chain holds', async t => {
   const p = project(t);
   p.claude('Bash', { command: 'ls' });
