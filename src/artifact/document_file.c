@@ -167,12 +167,12 @@ static bool is_folder(int fd, const struct dirent *e) {
     return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_free(const char *name) { return name[0] == '.' || str_starts(str_from(name), STR("README")); }
+static bool is_free(const char *name, bool folder) { return name[0] == '.' || (!folder && str_starts(str_from(name), STR("README"))); }
 
 typedef VEC(DocumentEntry) Entries;
 
 static bool add_entry(DocumentContext *c, Entries *entries, const char *name, bool folder, Error *err) {
-    if (is_free(name)) return true;
+    if (is_free(name, folder)) return true;
     if (!vec_limit(entries->n, DOCUMENT_FILES_MAX, "files", err)) return false;
     VEC_PUSH(entries, ((DocumentEntry){ arena_str(c->arena, str_from(name)), folder }));
     return true;

@@ -184,5 +184,6 @@ void load_root(Loader *l, Str folder, SourceKind source) {
         buf_clear(&path);
     }
     note_folders(l, folder, source);
+    stray_hooks(l, folder, true);
     if (source == SOURCE_PROJECT) note_skills(l, folder);
 }

@@ -58,6 +58,43 @@ bool misplaced_hook(Value map, bool any_event, Str *key) {
     return false;
 }
 
+/* ---- files of data ---- */
+
+/* A hook of a space: {"type": "pre_tool", "command": …}. */
+static bool is_space_hook(Value map) {
+    Entry *e;
+    for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);)
+        if (field_same(key_of(e), STR("type")) && (field_same(text_of(e), STR("pre_tool")) || field_same(text_of(e), STR("post_tool")))) return has_code(map);
+    return false;
+}
+
+static bool has_key(Value map, Str key) {
+    Entry *e;
+    for (uint32_t i = 0; value_is_dict(map) && dict_next(value_dict(map), &i, &e);)
+        if (field_same(key_of(e), key)) return true;
+    return false;
+}
+
+static bool is_rule(Value map) { return has_key(map, STR("decide")); }
+
+/* A hook in a list, or below `hooks`; rows of policy below `rules`; `tools_policy`. */
+static bool holds_guard(Value v, bool any_event, unsigned depth, Str *key) {
+    Entry *e;
+    *key = (Str){ 0 };
+    for (uint32_t i = 0; value_is_list(v) && depth && i < value_list(v)->n; i++)
+        if (holds_guard(value_list(v)->at[i], any_event, depth - 1, key)) return *key = (Str){ 0 }, true;
+    if (!value_is_dict(v)) return false;
+    if (misplaced_hook(v, any_event, key) || is_space_hook(v)) return true;
+    for (uint32_t i = 0; depth && dict_next(value_dict(v), &i, &e);) {
+        Str unused;
+        *key = key_of(e);
+        if (field_same(*key, STR("hooks")) && holds_guard(e->value, any_event, depth - 1, &unused)) return true;
+        if (field_same(*key, STR("rules")) && value_is_list(e->value) && value_list(e->value)->n && is_rule(value_list(e->value)->at[0])) return true;
+        if (field_same(*key, STR("tools_policy")) && value_is_dict(e->value)) return true;
+    }
+    return false;
+}
+
 static bool is_prose(Value v) { return value_is_string(v) && str_find_char(value_str(v), ' ') >= 0; }
 
 static bool has_prose(const List *l) {
@@ -76,11 +113,22 @@ bool misplaced_restriction(Str key, Value value, const char **hint) {
 
 static bool is_delimiter(Str line) { return str_eq(str_trim(line), STR("---")) && line.at[0] == '-'; }
 
+static bool has_suffix(Str name, Str suffix) { return name.n > suffix.n && field_same(str_sub(name, name.n - suffix.n, name.n), suffix); }
+
+/* Files without an ending, and .txt, may be YAML too. */
 static bool is_data(Str name) {
-    static const Str suffixes[] = { STR(".yaml"), STR(".yml"), STR(".json") };
+    static const Str suffixes[] = { STR(".yaml"), STR(".yml"), STR(".json"), STR(".jsonc"), STR(".txt") };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (name.n > suffixes[i].n && field_same(str_sub(name, name.n - suffixes[i].n, name.n), suffixes[i])) return true;
-    return false;
+        if (has_suffix(name, suffixes[i])) return true;
+    return str_find_char(name, '.') < 0;
+}
+
+/* Blank lines before the frontmatter, and blanks before its first dashes. */
+static Str skip_blanks(Str text, uint32_t *first) {
+    Str rest = text, line;
+    for (; str_next_line(&rest, &line) && !str_trim(line).n; text = rest) ++*first;
+    while (text.n && (text.at[0] == ' ' || text.at[0] == '\t')) text = str_sub(text, 1, text.n);
+    return str_starts(text, STR("---")) ? text : (Str){ 0 };
 }
 
 /* The part of a file that is YAML or JSON, and the number of its first line. Empty: none. */
@@ -88,10 +136,12 @@ static Str data_of(Str name, Str text, uint32_t *first) {
     Str rest = text, line;
     if (str_starts(rest, STR("\xef\xbb\xbf"))) rest = str_sub(rest, 3, rest.n);
     *first = 1;
-    Str all = rest;
+    Str all = rest, dashes = skip_blanks(rest, first);
+    if (dashes.n) rest = dashes;
+    else *first = 1;
     if (!str_next_line(&rest, &line) || !line.n || !is_delimiter(line)) return is_data(name) ? all : STR("");
     Str yaml = rest;
-    *first = 2;
+    ++*first;
     for (;;) {
         size_t before = yaml.n - rest.n;
         if (!str_next_line(&rest, &line)) return yaml;
@@ -99,13 +149,18 @@ static Str data_of(Str name, Str text, uint32_t *first) {
     }
 }
 
-/* For text that is not valid YAML: an unindented line "event: …". */
-static bool find_line(Str data, uint32_t first, bool any_event, uint32_t *number) {
+static Str without_quotes(Str s) {
+    bool quoted = s.n > 1 && (s.at[0] == '"' || s.at[0] == '\'') && s.at[s.n - 1] == s.at[0];
+    return quoted ? str_sub(s, 1, s.n - 1) : s;
+}
+
+/* For text that is not valid YAML: an unindented line "event: …", or in TOML "event = …". */
+static bool find_line(Str data, uint32_t first, char sign, bool any_event, uint32_t *number) {
     Str line;
     for (*number = first; str_next_line(&data, &line); ++*number) {
-        ptrdiff_t colon = str_find_char(line, ':');
+        ptrdiff_t colon = str_find_char(line, sign);
         if (colon <= 0 || line.at[0] == ' ' || line.at[0] == '\t') continue;
-        Str key = str_trim(str_sub(line, 0, (size_t)colon)), value = str_trim(str_sub(line, (size_t)colon + 1, line.n));
+        Str key = str_trim(str_sub(line, 0, (size_t)colon)), value = without_quotes(str_trim(str_sub(line, (size_t)colon + 1, line.n)));
         if (field_same(key, STR("event")) && (any_event || names_event(value))) return true;
         if (is_event_key(key) && names_event(value)) return true;
     }
@@ -116,6 +171,7 @@ bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) 
     uint32_t first;
     Str data = data_of(name, text, &first), key;
     *line = 0;
+    if (has_suffix(name, STR(".toml"))) return find_line(text, 1, '=', any_event, line);
     if (str_trim(data).n == 0) return false;
     Heap *heap = heap_new(0);
     Places *places = places_new();
@@ -123,9 +179,9 @@ bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) 
     Error err;
     Place at = { 0 };
     bool found, parsed = yaml_read(heap, data, &(YamlRead){ .first_line = first, .places = places }, &map, &err);
-    if (parsed) found = misplaced_hook(map, any_event, &key);
-    else found = find_line(data, first, any_event, line);
-    if (parsed && found && places_field(places, map, key, &at)) *line = at.line;
+    if (parsed) found = holds_guard(map, any_event, 3, &key);
+    else found = find_line(data, first, ':', any_event, line);
+    if (parsed && found && value_is_dict(map) && places_field(places, map, key, &at)) *line = at.line;
     places_free(places);
     heap_free(heap);
     return found;

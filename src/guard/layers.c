@@ -1,8 +1,10 @@
 /* Reads guard.md: the policy of a user or of a machine for all agents and projects. */
 #include "guard/layers.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "value/list.h"
@@ -97,6 +99,48 @@ static bool read_file(int folder, const char *path, GuardLayer *out, Error *err)
     return ok;
 }
 
+/* ---- names that are nearly right ---- */
+
+static bool is_ending(Str ending) {
+    static const char *const known[] = { "", ".md", ".mdx", ".markdown", ".yaml", ".yml", ".json", ".toml", ".txt" };
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (strlen(known[i]) == ending.n && strncasecmp(ending.at, known[i], ending.n) == 0) return true;
+    return false;
+}
+
+/* Guard.md, guard.yaml, gaurd.md, rules.md: the user meant guard.md. Copies of editors (guard.md~, guard.md.bak) are not meant. */
+static bool is_nearly(const char *name) {
+    static const Str meant[] = { STR("guard"), STR("rules"), STR("harness") };
+    char low[NAME_MAX + 1];
+    size_t n = 0;
+    if (strcmp(name, "guard.md") == 0) return false;
+    for (; name[n] && n < NAME_MAX; n++) low[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] + ('a' - 'A') : name[n]);
+    Str all = { low, n };
+    ptrdiff_t dot = str_find_char(all, '.');
+    size_t stem = dot < 0 ? n : (size_t)dot;
+    if (!is_ending(str_sub(all, stem, n))) return false;
+    for (size_t i = 0; i < COUNT(meant); i++)
+        if (str_within(str_sub(all, 0, stem), meant[i], i == 0 ? 2 : 0)) return true;
+    return false;
+}
+
+/* A policy that nothing reads would let calls through. */
+static bool no_other_names(int folder, const char *path, Error *err) {
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    bool ok = dir || error_set(err, ERR_IO, "%s: %m", path);
+    if (!dir && fd >= 0) close(fd);
+    for (struct dirent *e; ok && dir && (e = readdir(dir));)
+        if (is_nearly(e->d_name)) {
+            error_set(err, ERR_CONFIG, "%s/%s: nothing reads this file", path, e->d_name);
+            ok = error_hint(err, "did you mean \"guard.md\"?");
+        }
+    if (dir) closedir(dir);
+    return ok;
+}
+
+/* ---- reading ---- */
+
 bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error *err) {
     struct stat st;
     *out = (GuardLayer){ 0 };
@@ -104,7 +148,8 @@ bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_IO, "%s: %m", folder);
     bool there = fstatat(fd, "guard.md", &st, AT_SYMLINK_NOFOLLOW) == 0;
     bool ok = there || errno == ENOENT || error_set(err, ERR_IO, "%s/guard.md: %m", folder);
-    if (there) ok = safe_owner(fd, folder, owner, err) && read_file(fd, folder, out, err);
+    ok = ok && no_other_names(fd, folder, err);
+    if (ok && there) ok = safe_owner(fd, folder, owner, err) && read_file(fd, folder, out, err);
     out->present = ok && there;
     close(fd);
     return ok;

@@ -1,7 +1,7 @@
 // harness guard: recorded envelopes of every vendor with the bytes that must come back, failures that must refuse, hostile projects, the log.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { bin, build, environment, folder, root } from './harness.mjs';
@@ -264,6 +264,15 @@ test('layers: any deny wins; only the user allows and loosens', t => {
     assert.match(reason(r), /guard\.md/, bad);
   }
   mine('guard: {unknown: allow}');
+  for (const name of ['Guard.md', 'guard.yaml', 'guard.yml', 'guard', 'guard.MD', 'guards.md', 'gaurd.md', 'guard.markdown', 'guard.json', 'rules.md', 'harness.md']) {
+    put(p.home, { ['.config/harness/' + name]: '---\nrules:\n  - {name: no-ls, shell: [ls], decide: deny}\n---\n' });
+    const r = p.claude('Bash', { command: 'ls' });
+    assert.ok(denied(r), name);
+    assert.match(reason(r), /nothing reads this file.*did you mean "guard\.md"/, name);
+    rmSync(join(p.home, '.config/harness', name));
+  }
+  put(p.home, { '.config/harness/guard.md~': 'x', '.config/harness/guard.md.bak': 'x', '.config/harness/.guard.md.swp': 'x', '.config/harness/notes.md': 'x' });
+  assert.ok(passed(p.claude('Bash', { command: 'ls' })));
   chmodSync(join(p.home, '.config/harness/guard.md'), 0o666);
   assert.match(reason(p.claude('Bash', { command: 'ls' })), /may be written by other users/);
 });

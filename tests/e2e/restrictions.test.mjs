@@ -102,6 +102,13 @@ const rows = [
   ...['tests', 'skills'].flatMap(folder => ['g.yaml', 'g.yml'].flatMap(name => ['event', 'Event', "'event'", `event${ZERO}`].map(key =>
     [`${folder}/${name} without dashes, with ${JSON.stringify(key)}`, { [`.harness/${folder}/${name}`]: head.replace('event:', `${key}:`) }, 'stops']))),
   ...['g.md', 'g.yaml', 'hooks/g.md', 'a/b/g.md', 'scripts/g.yml'].map(name => [`skills/s/${name}`, { '.harness/skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n', [`.harness/skills/s/${name}`]: whole }, 'stops']),
+  ...Object.entries({
+    'g.toml': 'event = "tool.pre"\nscript = "x"\n', 'g.txt': head, 'guard': head, 'list.yml': `- event: tool.pre\n  script: x\n`, 'hooks.yml': 'hooks:\n- event: tool.pre\n  script: x\n',
+    'rules.yml': 'rules:\n- { name: a, shell: [touch], decide: deny }\n', 'policy.yaml': 'tools_policy:\n  deny: [touch]\n', 'harness.md': '---\ntools_policy: { deny: [touch] }\n---\n',
+    'list.json': '[{"event": "tool.pre", "script": "x"}]', 'space.json': '{"hooks": [{"id": "a", "type": "pre_tool", "tools": ["*"], "command": "false", "blocking": true}]}',
+    'one.yaml': 'type: pre_tool\ntools: [touch]\ncommand: "false"\n', 'blank.md': `\n\n${whole}`, 'indented.md': ` ${whole}`,
+  }).map(([name, text]) => [`skills/s/${name} that reads like a guard`, { '.harness/skills/s/SKILL.md': '---\nname: s\ndescription: S.\n---\n', [`.harness/skills/s/${name}`]: text }, 'stops']),
+  ...['README.md', 'README/g.md', 'READMEhooks/g.md', 'hooks/README/g.md', 'skills/README/g.md', 'tools/README.d/g.md'].map(name => [`.harness/${name}`, { [`.harness/${name}`]: whole }, 'stops']),
   ['skills/s/SKILL.md with Event', { '.harness/skills/s/SKILL.md': `---\nname: s\ndescription: S.\n${head.replace('event', 'Event')}---\n` }, 'stops'],
   ...['tests', 'skills', 'agents'].map(folder => [`${folder}/ with a byte-order mark and CRLF`, { [`.harness/${folder}/g.md`]: BOM + crlf(whole) }, 'stops']),
   ...['tests', 'skills'].flatMap(folder => ['hooks', 'Hooks', 'tools_policy', 'limits', 'Limits', 'blockedTools', 'deny', 'safety'].map(key =>
@@ -252,6 +259,9 @@ test('texts that only look alike still load', async t => {
     '.harness/skills/s/assets/pod.yaml': 'limits: { cpu: 1 }\n---\nevent: OOMKilled\n',
     '.harness/skills/s/assets/level.yml': 'level: error\nkind: log\nagent: scout\n',
     '.harness/skills/s/broken.yaml': 'event: [\n',
+    '.harness/skills/s/steps.txt': 'First: look.\nThen:\n- event: push\n- rules: none\n', '.harness/skills/s/LICENSE': 'Use it.\nrules: as you like\n', '.harness/skills/s/lint.yaml': 'rules:\n  - id: no-tabs\n',
+    '.harness/skills/s/ci.toml': 'event = "push"\n[tool.x]\nname = "a"\n', '.harness/skills/s/web.json': '{"hooks": [{"url": "https://a.example/"}], "rules": {"semi": "error"}}',
+    '.harness/skills/s/run': '#!/bin/sh\nexec true\n', '.harness/README.md': 'This project.\n\n---\nevent: none\n---\n',
     '.harness/skills/README.md': 'Skills of this project.\n',
     '.harness/tests/t.md': '---\ncall: { tool: own }\nresult: 1\n---\nevent: none\n',
     'Agent/readme.txt': 'An agent of another kind.\n',
