@@ -62,6 +62,15 @@ test('a question is listed, and an answer from elsewhere closes it', async t => 
   assert.match(late.stderr, /was answered already, by command line, uid/);
 });
 
+test('the list shows the path of a file, not its content, in whatever order the model gives them', async t => {
+  const p = caller(t, { 'harness.md': '---\nbuiltin_tools: all\nlimits: { confirm: [mutating] }\n---\n' });
+  const asked = atTerminal(p, ['call', 'write', JSON.stringify({ content: 'README.md', path: 'src/danger.c' })], [['', 'n no'], ['', 'declined']]);
+  const [q] = await until(() => waiting(p).length && waiting(p));
+  assert.match(p.run(['approvals']).stdout, new RegExp(`^${q.id} +write +limits.confirm: mutating +src/danger\\.c$`, 'm'));
+  assert.equal(p.run(['approvals', 'deny', q.id]).status, 0);
+  await asked.done;
+});
+
 test('a denial with a reason reaches the caller', async t => {
   const p = caller(t, { '.harness/tools/danger.md': danger });
   const asked = ask(p, { what: 'two' }, [['', 'n no'], ['', 'not today']]);
