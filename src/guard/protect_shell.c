@@ -3,36 +3,7 @@
 #include <sys/stat.h>
 #include "base/glob.h"
 #include "base/path.h"
-#include "base/vec.h"
-#include "guard/protect.h"
-#include "shell/shell.h"
-
-typedef enum Effect { EFFECT_UNKNOWN, EFFECT_READS, EFFECT_WRITES, EFFECT_WRITES_TREE, EFFECT_COPIES, EFFECT_MOVES } Effect;
-typedef struct ProgramRow { const char *name; Effect effect; const char *unless; } ProgramRow;
-static const ProgramRow program_rows[] = {
-#define GUARD_READS(name) { name, EFFECT_READS, "" },
-#define GUARD_READS_UNLESS(name, options) { name, EFFECT_READS, options },
-#define GUARD_WRITES(name) { name, EFFECT_WRITES, "" },
-#define GUARD_WRITES_TREE(name) { name, EFFECT_WRITES_TREE, "" },
-#define GUARD_COPIES(name) { name, EFFECT_COPIES, "" },
-#define GUARD_MOVES(name) { name, EFFECT_MOVES, "" },
-#include "guard/programs.def"
-#undef GUARD_READS
-#undef GUARD_READS_UNLESS
-#undef GUARD_WRITES
-#undef GUARD_WRITES_TREE
-#undef GUARD_COPIES
-#undef GUARD_MOVES
-};
-
-typedef struct Judge {
-    const GuardProtect *p;
-    Str text;                            /* of the whole command */
-    VEC(Str) folders;                    /* folders that relative words may refer to: the working folder, and the targets of cd */
-    bool lost;                           /* the target of a cd is unknown */
-    GuardVerdict verdict;
-    Buf *why;
-} Judge;
+#include "guard/protect_judge.h"
 
 /* Raises the verdict to `v`, with the reason `before` + word + `after`; a stricter verdict stays. */
 static void decide(Judge *j, GuardVerdict v, const char *before, Str word, const char *after) {
@@ -47,11 +18,11 @@ static void decide(Judge *j, GuardVerdict v, const char *before, Str word, const
 }
 
 static void decide_protected(Judge *j, Str word) { decide(j, GUARD_DENY, "this command may not write ", word, ", which is protected"); }
-static void decide_unknown(Judge *j, Str word) { decide(j, GUARD_ASK, "it is not known before the command runs which file it writes: ", word, ""); }
+void judge_unknown(Judge *j, Str word) { decide(j, GUARD_ASK, "it is not known before the command runs which file it writes: ", word, ""); }
 
 /* ---- words ---- */
 
-static bool below(Str path, Str folder) {
+bool judge_below(Str path, Str folder) {
     if (str_eq(folder, STR("/"))) return true;
     return str_starts(path, folder) && (path.n == folder.n || path.at[folder.n] == '/');
 }
@@ -78,8 +49,7 @@ static const char *const row_names[] = {
     "harness.md", "harness.yaml", "harness.yml", ".harness", "tools.json",
 };
 
-/* Compares component by component; the shorter path may be a parent folder of the other. */
-static bool parts_match(const Judge *j, Str pattern, Str name) {
+bool judge_parts_match(const Judge *j, Str pattern, Str name) {
     while (pattern.n && name.n) {
         Str a = first_part(pattern), b = first_part(name);
         const Glob *g = glob_new(a, GLOB_PERIOD, j->p->arena, NULL);
@@ -90,18 +60,27 @@ static bool parts_match(const Judge *j, Str pattern, Str name) {
     return true;
 }
 
-/* True if an existing protected file is below `folder` or matches `pattern`. */
-static bool covers_existing(const Judge *j, Str folder, Str pattern) {
+bool judge_each_name(const Judge *j, JudgeEach *each, void *ctx) {
     const Str bases[] = { j->p->root, j->p->home };
-    struct stat st;
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; bases[b].n && i < sizeof row_names / sizeof *row_names; i++) {
             Str full = str_from(arena_fmt(j->p->arena, STR_FMT "/%s", STR_ARG(bases[b]), row_names[i]));
-            bool named = pattern.n ? parts_match(j, str_sub(pattern, 1, pattern.n), str_sub(full, 1, full.n)) : below(full, folder);
-            if (named && guard_protect_covers(j->p, full) && lstat(full.at, &st) == 0) return true;
+            if (guard_protect_covers(j->p, full) && each(ctx, full)) return true;
         }
     return false;
 }
+
+typedef struct Existing { const Judge *j; Str folder, pattern; } Existing;
+
+static bool is_existing(void *ctx, Str path) {
+    const Existing *e = ctx;
+    struct stat st;
+    bool named = e->pattern.n ? judge_parts_match(e->j, str_sub(e->pattern, 1, e->pattern.n), str_sub(path, 1, path.n)) : judge_below(path, e->folder);
+    return named && lstat(path.at, &st) == 0;
+}
+
+/* Is an existing protected file below `folder`, or among the files of `pattern`? */
+static bool covers_existing(const Judge *j, Str folder, Str pattern) { return judge_each_name(j, is_existing, &(Existing){ j, folder, pattern }); }
 
 static bool covers_word(const Judge *j, const ShellWord *w, Str folder, bool tree) {
     if (w->pattern) {
@@ -110,7 +89,7 @@ static bool covers_word(const Judge *j, const ShellWord *w, Str folder, bool tre
         return covers_existing(j, STR(""), pattern);
     }
     Str path = guard_path_resolve(w->text, folder, j->p->arena);
-    return guard_protect_covers(j->p, path) || (tree && (below(j->p->root, path) || covers_existing(j, path, STR(""))));
+    return guard_protect_covers(j->p, path) || (tree && (judge_below(j->p->root, path) || covers_existing(j, path, STR(""))));
 }
 
 static bool covers(const Judge *j, const ShellWord *w, bool tree) {
@@ -119,11 +98,11 @@ static bool covers(const Judge *j, const ShellWord *w, bool tree) {
     return false;
 }
 
-/* Expands `~/x`, which the parser leaves unexpanded. */
-static ShellWord with_home(const Judge *j, const ShellWord *w) {
+/* `~/x` is the home folder's, which the parser does not know; ~user, ~+ and ~- stay unknown. */
+ShellWord judge_with_home(const Judge *j, const ShellWord *w) {
     ShellWord out = *w;
-    bool tilde = w->text.n && w->text.at[0] == SHELL_UNKNOWN && w->from < j->text.n && j->text.at[w->from] == '~' &&
-                 (w->text.n == 1 || w->text.at[1] == '/') && j->p->home.n;
+    bool tilde = w->text.n && w->text.at[0] == SHELL_UNKNOWN && w->from < j->text.n && j->text.at[w->from] == '~' && j->p->home.n &&
+                 (w->text.n == 1 ? w->to == w->from + 1 : w->text.at[1] == '/' && w->from + 1 < j->text.n && j->text.at[w->from + 1] == '/');
     if (!tilde || memchr(w->text.at + 1, SHELL_UNKNOWN, w->text.n - 1)) return out;
     out.text = str_from(arena_fmt(j->p->arena, STR_FMT STR_FMT, STR_ARG(j->p->home), STR_ARG(str_sub(w->text, 1, w->text.n))));
     out.exact = !w->pattern;
@@ -135,62 +114,7 @@ static bool is_relative(const ShellWord *w) { return !str_starts(w->text, STR("/
 /* A word whose text, or the folder it is relative to, is unknown. */
 static bool is_unknown(const Judge *j, const ShellWord *w) { return (!w->exact && !w->pattern) || (j->lost && is_relative(w)); }
 
-/* ---- programs ---- */
-
-static bool has_option(const ShellCommand *c, const char *options) {
-    Str rest = str_from(options);
-    while (rest.n) {
-        ptrdiff_t blank = str_find_char(rest, ' ');
-        Str option = blank < 0 ? rest : str_sub(rest, 0, (size_t)blank);
-        bool prefix = str_ends(option, STR("*"));
-        if (prefix) option.n--;
-        for (uint32_t i = 1; i < c->words_n; i++)
-            if (prefix ? str_starts(c->words[i].text, option) : str_eq(c->words[i].text, option)) return true;
-        rest = blank < 0 ? STR("") : str_sub(rest, (size_t)blank + 1, rest.n);
-    }
-    return false;
-}
-
-static bool all_exact(const ShellCommand *c) {
-    for (uint32_t i = 0; i < c->words_n; i++)
-        if (!c->words[i].exact && !c->words[i].pattern) return false;
-    return true;
-}
-
-static bool git_reads(const ShellCommand *c) {
-    static const char *const names[] = { "status", "diff", "log", "show", "blame", "ls-files", "ls-tree", "add", "commit", "grep",
-        "rev-parse", "cat-file", "describe",
-                                         "push", "fetch", "branch", "tag", "check-ignore", "shortlog", "stash" };
-    for (uint32_t i = 1; i < c->words_n; i++) {
-        if (str_starts(c->words[i].text, STR("-"))) return false;               /* -c KEY=VALUE can run programs */
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (shell_word_is(&c->words[i], names[k])) return !has_option(c, "--output* -o --ext-diff -O* --open-files-in-pager*");
-        return false;
-    }
-    return false;
-}
-
-/* sed edits a file in place with -i, also within combined short options (-ni). */
-static bool sed_reads(const ShellCommand *c) {
-    for (uint32_t i = 1; i < c->words_n; i++) {
-        Str w = c->words[i].text;
-        if (str_starts(w, STR("--in-place"))) return false;
-        if (w.n > 1 && w.at[0] == '-' && w.at[1] != '-' && str_find_char(w, 'i') > 0) return false;
-    }
-    return true;
-}
-
-static Effect effect_of(const ShellCommand *c) {
-    if (!c->exact) return EFFECT_UNKNOWN;
-    if (str_eq(c->program, STR("git"))) return git_reads(c) ? EFFECT_READS : EFFECT_UNKNOWN;
-    if (str_eq(c->program, STR("sed"))) return all_exact(c) && sed_reads(c) ? EFFECT_READS : EFFECT_WRITES;
-    for (size_t i = 0; i < sizeof program_rows / sizeof *program_rows; i++) {
-        if (!str_eq(c->program, str_from(program_rows[i].name))) continue;
-        bool unless = program_rows[i].unless[0] && (has_option(c, program_rows[i].unless) || !all_exact(c));
-        return unless ? EFFECT_UNKNOWN : program_rows[i].effect;
-    }
-    return EFFECT_UNKNOWN;
-}
+/* ---- operands ---- */
 
 /* The file in a word such as of=FILE, --output=FILE, -oFILE; the whole word otherwise. */
 static ShellWord value_of(const ShellWord *w) {
@@ -201,39 +125,79 @@ static ShellWord value_of(const ShellWord *w) {
     return v;
 }
 
-static bool is_option(const ShellWord *w) { return w->text.n > 0 && w->text.at[0] == '-'; }
+static bool writes(Effect e) { return e == EFFECT_WRITES || e == EFFECT_WRITES_TREE || e == EFFECT_COPIES || e == EFFECT_MOVES || e == EFFECT_LINKS; }
 
-static void judge_operand(Judge *j, const ShellWord *written, Effect effect) {
-    ShellWord known = with_home(j, written), *w = &known, v = value_of(w);
+void judge_operand(Judge *j, const ShellWord *written, Effect effect) {
+    ShellWord known = judge_with_home(j, written), *w = &known, v = value_of(w);
     if (!w->text.n) return;
     if (is_unknown(j, w)) {
-        if (effect != EFFECT_UNKNOWN) decide_unknown(j, w->text);
+        if (writes(effect)) judge_unknown(j, w->text);
         return;
     }
-    bool tree = (effect == EFFECT_WRITES_TREE || effect == EFFECT_MOVES) && !is_option(w);
+    bool tree = (effect == EFFECT_WRITES_TREE || effect == EFFECT_MOVES) && !judge_is_option(w);
     if (covers(j, w, tree) || (v.text.at != w->text.at && v.text.n && covers(j, &v, false))) decide_protected(j, w->text);
 }
 
-static Str last_part(Str s) {
-    while (s.n > 1 && s.at[s.n - 1] == '/') s.n--;
-    size_t from = s.n;
-    while (from > 0 && s.at[from - 1] != '/') from--;
-    return str_sub(s, from, s.n);
+/* A part of a word, as a file. */
+static bool covers_text(const Judge *j, Str text) {
+    return text.n && !memchr(text.at, SHELL_UNKNOWN, text.n) && covers(j, &(ShellWord){ .text = text, .exact = true }, false);
 }
 
-/* `cp A B`: B, and B/A if B is a folder. */
-static void judge_copy(Judge *j, const ShellCommand *c, Effect effect) {
-    uint32_t last = c->words_n - 1;
-    while (last > 0 && is_option(&c->words[last])) last--;
-    for (uint32_t i = 1; i < c->words_n; i++) {
-        const ShellWord *w = &c->words[i];
-        if (i == last || is_option(w)) judge_operand(j, w, i == last ? EFFECT_WRITES : effect);
-        else if (effect == EFFECT_MOVES) judge_operand(j, w, effect);
-        if (i >= last || is_option(w) || !w->exact || !c->words[last].exact) continue;
-        ShellWord into = c->words[last];
-        into.text = str_from(arena_fmt(j->p->arena, STR_FMT "/" STR_FMT, STR_ARG(into.text), STR_ARG(last_part(w->text))));
-        judge_operand(j, &into, EFFECT_WRITES);
+static bool in_path(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("_./~+-", c) != NULL; }
+
+/* Code in another language is not understood: a protected file that it names may be written. */
+static void judge_code(Judge *j, const ShellWord *w) {
+    for (size_t i = 0, from = 0; i <= w->text.n; i++) {
+        if (i < w->text.n && w->text.at[i] && in_path(w->text.at[i])) continue;
+        Str part = str_sub(w->text, from, i);
+        if (part.n < w->text.n && covers_text(j, part)) decide(j, GUARD_ASK, "this code may write ", part, ", which is protected");
+        from = i + 1;
     }
+}
+
+/* The w command of sed, and the w of its s command, write the file that the rest of the line names. */
+static void judge_sed(Judge *j, const ShellWord *w) {
+    for (size_t i = 0; i < w->text.n; i++) {
+        if (w->text.at[i] != 'w' && w->text.at[i] != 'W') continue;
+        Str rest = str_sub(w->text, i + 1, w->text.n), line = { 0 };
+        if (rest.n && str_next_line(&rest, &line) && covers_text(j, str_trim(line))) decide_protected(j, str_trim(line));
+    }
+}
+
+/* The name at the end of an address; curl uses it with -O only. */
+static void judge_address(Judge *j, const ShellCommand *c, const ShellWord *w) {
+    if (str_eq(c->program, STR("curl")) && !judge_has_option(c, "-O --remote-name*")) return;
+    size_t n = 0, from = 0;
+    while (n < w->text.n && w->text.at[n] != '?' && w->text.at[n] != '#') n++;
+    for (size_t i = 0; i < n; i++)
+        if (w->text.at[i] == '/') from = i + 1;
+    if (covers_text(j, str_sub(w->text, from, n))) decide_protected(j, str_sub(w->text, from, n));
+}
+
+static void judge_packed(Judge *j, const ShellWord *w) {
+    size_t n = w->text.n;
+    while (n > 0 && w->text.at[n - 1] != '.' && w->text.at[n - 1] != '/') n--;
+    if (n > 1 && w->text.at[n - 1] == '.' && covers_text(j, str_sub(w->text, 0, n - 1))) decide_protected(j, str_sub(w->text, 0, n - 1));
+}
+
+/* git config writes .git/config, which is protected: only keys that run nothing. */
+static void judge_git_config(Judge *j, const ShellCommand *c) {
+    static const char *const harmless[] = { "user.", "branch.", "init.", "push.", "pull.", "color.", "advice.", "commit.gpgsign", "rebase.autostash", "rerere." };
+    if (c->operand >= c->words_n || !shell_word_is(&c->words[c->operand], "config")) return;
+    if (judge_has_option(c, "--get* --list -l --global --system --file -f --show-origin")) return;
+    const ShellWord *key = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = c->operand + 1; i < c->words_n; i++) {
+        const ShellWord *w = &c->words[i];
+        if (n == 0 && (shell_word_is(w, "get") || shell_word_is(w, "list"))) return;
+        if (judge_is_option(w) || (n == 0 && (shell_word_is(w, "set") || shell_word_is(w, "unset")))) continue;
+        if (n++ == 0) key = w;
+    }
+    bool edits = judge_has_option(c, "--unset* --add --replace-all --edit -e --rename-section --remove-section");
+    if (!edits && n < 2 && !(key && !key->exact)) return;
+    for (size_t i = 0; key && key->exact && i < sizeof harmless / sizeof *harmless; i++)
+        if (str_starts(key->text, str_from(harmless[i]))) return;
+    decide_protected(j, STR(".git/config"));
 }
 
 /* ---- commands about trust ---- */
@@ -293,17 +257,42 @@ static void judge_trust(Judge *j, const ShellCommand *c) {
 
 /* ---- all ---- */
 
-static void follow_cd(Judge *j, const ShellCommand *c) {
-    bool cd = str_eq(c->program, STR("cd")) || str_eq(c->program, STR("pushd"));
-    if (!cd) return;
-    if (c->operand >= c->words_n || !c->words[c->operand].exact || j->folders.n >= 16) {
+static void add_folder(Judge *j, const ShellWord *written) {
+    ShellWord w = judge_with_home(j, written);
+    size_t n = j->folders.n;
+    if (!w.exact || n >= 16) {
         j->lost = true;
         return;
     }
-    size_t n = j->folders.n;
     for (size_t i = 0; i < n && j->folders.n < 32; i++) {
-        Str next = guard_path_resolve(c->words[c->operand].text, j->folders.at[i], j->p->arena);
+        Str next = guard_path_resolve(w.text, j->folders.at[i], j->p->arena);
         VEC_PUSH(&j->folders, next);
+    }
+}
+
+/* `env -C DIR CMD` and its like start the command elsewhere. */
+static void follow_wrapper(Judge *j, const ShellCommand *c) {
+    char letter = str_eq(c->program, STR("env")) ? 'C' : str_eq(c->program, STR("sudo")) || str_eq(c->program, STR("run0")) ? 'D' : 0;
+    ShellWord folder;
+    for (uint32_t i = 1, used; i < c->words_n && judge_is_option(&c->words[i]); i++)
+        if ((letter && judge_option_value(c, i, letter, "--chdir", &folder, &used)) || judge_option_value(c, i, 0, "--working-directory", &folder, &used))
+            add_folder(j, &folder);
+}
+
+static void follow_cd(Judge *j, const ShellCommand *c) {
+    bool cd = str_eq(c->program, STR("cd")) || str_eq(c->program, STR("pushd"));
+    if (c->wrapper) follow_wrapper(j, c);
+    if (!cd) return;
+    if (c->operand >= c->words_n) j->lost = true;
+    else add_folder(j, &c->words[c->operand]);
+}
+
+static void judge_words(Judge *j, const ShellCommand *c, Effect effect) {
+    for (uint32_t i = 1; i < c->words_n; i++) {
+        judge_operand(j, &c->words[i], effect);
+        if (effect == EFFECT_CODE) judge_code(j, &c->words[i]);
+        if (effect == EFFECT_FETCHES) judge_address(j, c, &c->words[i]);
+        if (effect == EFFECT_UNPACKS) judge_packed(j, &c->words[i]);
     }
 }
 
@@ -313,17 +302,19 @@ static void judge_command(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 0; i < c->redirects_n; i++) {
         const ShellRedirect *r = &c->redirects[i];
         if (r->kind != SHELL_WRITE && r->kind != SHELL_APPEND && r->kind != SHELL_READ_WRITE) continue;
-        ShellWord target = with_home(j, &r->target);
-        if (is_unknown(j, &target)) decide_unknown(j, target.text);
+        ShellWord target = judge_with_home(j, &r->target);
+        if (is_unknown(j, &target)) judge_unknown(j, target.text);
         else if (covers(j, &target, false)) decide_protected(j, target.text);
     }
-    Effect effect = effect_of(c);
-    if (effect == EFFECT_READS || c->wrapper || c->words_n == 0) return;
-    if (effect == EFFECT_COPIES || effect == EFFECT_MOVES) {
-        judge_copy(j, c, effect);
-        return;
-    }
-    for (uint32_t i = 1; i < c->words_n; i++) judge_operand(j, &c->words[i], effect);
+    Effect effect = judge_effect(c);
+    bool sed = str_eq(c->program, STR("sed"));
+    for (uint32_t i = 1; sed && i < c->words_n; i++) judge_sed(j, &c->words[i]);
+    if (str_eq(c->program, STR("git"))) judge_git_config(j, c);
+    if (effect == EFFECT_READS || c->words_n == 0) return;
+    if (str_eq(c->program, STR("find")) && judge_has_option(c, "-delete")) judge_find(j, c);
+    if (c->wrapper) return;
+    if (effect == EFFECT_COPIES || effect == EFFECT_MOVES || effect == EFFECT_LINKS) judge_copy(j, c, effect);
+    else judge_words(j, c, effect);
 }
 
 GuardVerdict guard_protect_shell(const GuardProtect *p, Str command, Str cwd, Buf *why) {

@@ -407,6 +407,26 @@ test('an agent writes neither its own hooks nor ours', t => {
   for (const command of pass) assert.ok(passed(p.claude('Bash', { command })), `${command}: ${p.claude('Bash', { command }).stdout}`);
 });
 
+// What a program writes besides the files that its operands name, and options in other spellings.
+test('a shell command does not write a protected file in a roundabout way', t => {
+  const p = project(t, { '.claude/settings.json': '{}', '.harness/hooks/.keep': '', 'build/a.o': '', 'sub/x': '' });
+  const decision = command => {
+    const r = p.claude('Bash', { command });
+    return passed(r) ? 'pass' : JSON.parse(r.stdout).hookSpecificOutput.permissionDecision;
+  };
+  const all = {
+    deny: ['xxd -r x harness.md', 'less -o harness.md x', 'tree -o harness.md', 'sort -uo harness.md x', 'sort --outp=harness.md x', 'sed "w harness.md" x', 'sed -n "s/a/b/w harness.md" x',
+      'sed --in-pl s/a/b/ harness.md', 'cp -t .claude /tmp/e/settings.json', 'cp -t . /tmp/e/harness.md', 'cp --target-directory=. /tmp/e/harness.md', 'cp -rt . /tmp/e/.harness', 'mv -t . /tmp/e/harness.md',
+      'install -t . /tmp/e/harness.md', 'ln -sf /tmp/e/harness.md', 'ln -sf /tmp/e/harness.md .', 'scp host:harness.md .', 'curl -sO http://e/harness.md', 'wget e/harness.md?x', 'env -C .claude tee settings.json',
+      'sudo --chdir=.claude tee settings.json', 'git diff --outp=harness.md', 'git config core.hooksPath /tmp/x', 'git config --unset core.hooksPath', 'gunzip harness.md.gz', 'cd ~/.claude && rm settings.json'],
+    ask: ['cp -r /tmp/e/. .', 'cp /tmp/e/* .', 'cp "$X" .', 'cp -rT /tmp/e .', 'cp -r /tmp/e .github', 'cp -r /tmp/e/.config ~', 'mv /tmp/e/* .', 'rsync -a /tmp/e/ .', 'find . -name "harn*" -delete', 'find . -delete',
+      'find . -name "*.md" -delete', 'echo x > ~+/harness.md', 'echo x > ~root/x', `python3 -c "open('harness.md', 'w')"`, `awk 'BEGIN { print > "harness.md" }'`],
+    pass: ['cp "$X" build/', 'cp x sub/', 'cp *.c .', 'mv build/* sub/', 'cp README.md ..', 'find . -name "*.o" -delete', 'find sub -delete', 'python3 x.py', `python3 -c 'print(1)'`, 'git config user.email a@b', 'git config --get core.x',
+      'sed s/w/x/ README.md', 'sed -n "/w harness/p" x', 'less harness.md', 'tree .claude', 'sort -u harness.md', 'wget http://e/x.md', 'env -C sub rm x', 'cd ~/x && rm y', 'ln -s a b', 'git commit -m "write harness.md"'],
+  };
+  for (const [want, commands] of Object.entries(all)) for (const command of commands) assert.equal(decision(command), want, command);
+});
+
 // ---- the log ----
 
 const finished = (p, e, args = ['claude', '--project', p.dir]) => new Promise((resolve, reject) => {
