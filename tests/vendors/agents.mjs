@@ -46,8 +46,9 @@ export const agents = {
   },
   opencode: {
     argv: p => ['opencode', 'run', '--model', 'test/test-model', p], closes: { killed: true, hangs: true }, changes: true,
-    env: () => ({}),
-    files: [json('opencode.json', s => ({ provider: { test: { npm: '@ai-sdk/openai-compatible', name: 'test', options: { baseURL: `${s.model.url}/v1`, apiKey: 'k' }, models: { 'test-model': { name: 'test' } } } },
+    env: () => ({ OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' }),
+    // It installs a package beside a plugin, and waits for that for minutes where there is no network; the plugin of the guard does not use it.
+    files: [toml('.npmrc', s => `registry=${s.model.url}/\noffline=true\nfetch-retries=0\n`), json('opencode.json', s => ({ provider: { test: { npm: '@ai-sdk/openai-compatible', name: 'test', options: { baseURL: `${s.model.url}/v1`, apiKey: 'k' }, models: { 'test-model': { name: 'test' } } } },
       permission: { bash: 'allow', edit: 'allow' }, autoupdate: false, share: 'disabled' }))],
   },
 };
