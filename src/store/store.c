@@ -252,8 +252,7 @@ static bool connect_to(Store *s, bool sync_full, Error *err) {
     if (s->api->open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK) return store_failed(s, "open", err);
     s->api->extended_result_codes(s->db, 1);
     s->api->busy_timeout(s->db, BUSY_MS);
-    /* Do not checkpoint on close: it needs three syncs, ten times the rest of a call. SQLite checkpoints after every
-     * thousand pages. */
+    /* Do not checkpoint on every close: it needs three syncs, ten times the rest of a call. See shorten_log. */
     s->api->db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return set_up(s, sync_full, err);
 }
@@ -287,9 +286,24 @@ bool store_open(const char *path, bool sync_full, Store **out, Error *err) {
     return *out = s, true;
 }
 
+/* The first process that opens the file reads the whole log, and forgets how much of it SQLite has copied into the database. So short processes,
+ * one after the other, would make the log longer without end. Does not wait for others: the last one to close succeeds. */
+static void shorten_log(Store *s) {
+    enum { LOG_MAX = 1 << 20 };
+    struct stat st;
+    Buf path = { 0 };
+    buf_add_fmt(&path, "%s-wal", s->path);
+    if (s->db && stat(path.at, &st) == 0 && st.st_size > LOG_MAX) {
+        s->api->busy_timeout(s->db, 0);
+        (void)s->api->exec(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    }
+    buf_clear(&path);
+}
+
 void store_close(Store *s) {
     if (!s) return;
     store_queue_close(s);
+    shorten_log(s);
     for (int i = 0; i < SQL_COUNT; i++) s->api->finalize(s->kept[i]);
     if (s->db) s->api->close_v2(s->db);
     if (s->lease_fd >= 0) close(s->lease_fd);
