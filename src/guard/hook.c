@@ -107,7 +107,7 @@ static bool store_ruling(GuardSession *s, const GuardEnvelope *e, const GuardRul
     guard_session_redact(s, d.reason, &reason);
     d.subject = buf_str(&subject);
     d.reason = buf_str(&reason);
-    bool ok = store_decision_put(store, &d, &fresh, err);
+    bool ok = store_decision_put(store, &d, &fresh, err) && guard_session_anchor(s, err);
     buf_clear(&subject);
     buf_clear(&reason);
     return ok;
@@ -146,7 +146,7 @@ static void store_failure(const GuardEnvelope *e, const char *project, const cha
     bool ok = guard_session_store_path(root.project ? root.path : STR(""), &path, &err) && store_open(path.at, false, &store, &err);
     if (ok) {
         store_decision_wait(store, STORE_WAIT_MS);
-        ok = store_decision_put(store, &d, &fresh, &err);
+        ok = store_decision_put(store, &d, &fresh, &err) && guard_session_anchor_store(store, path.at, &err);
     }
     if (!ok) say("the decision could not be stored", &err);
     store_close(store);

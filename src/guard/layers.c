@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "value/list.h"
 
-static const Str top_keys[] = { STR("rules"), STR("guard") }, guard_keys[] = { STR("unknown"), STR("audit") };
+static const Str top_keys[] = { STR("rules"), STR("guard"), STR("audit") }, audit_keys[] = { STR("anchor") }, guard_keys[] = { STR("unknown"), STR("audit") };
 static const Str unknown_values[] = { STR("deny"), STR("ask"), STR("allow") }, audit_values[] = { STR("required"), STR("optional") };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -56,11 +56,30 @@ static void read_guard(Reading *r, GuardLayer *out) {
     if (out->has_audit) out->audit = at == 0;
 }
 
+/* `syslog`, an absolute path, or one below the home folder. */
+static void read_anchor(Reading *r, GuardLayer *out) {
+    Value v = value_member(r->d->root, "audit"), anchor = value_member(v, "anchor");
+    const char *home = getenv("HOME");
+    if (value_is_gone(v)) return;
+    if (value_is_dict(v)) check_keys(r, v, "audit.", audit_keys, COUNT(audit_keys));
+    Str s = value_is_string(anchor) ? value_str(anchor) : STR("");
+    if (str_starts(s, STR("~/")) && home && home[0] == '/') s = str_from(arena_fmt(r->c->arena, "%s" STR_FMT, home, STR_ARG(str_sub(s, 1, s.n))));
+    bool ok = str_eq(s, STR("syslog")) || str_starts(s, STR("/"));
+    for (size_t i = 0; i < s.n; i++) ok = ok && (unsigned char)s.at[i] >= 0x20;
+    if (ok) {
+        out->anchor = arena_str(r->c->arena, s);
+        return;
+    }
+    r->ok = false;
+    document_error(r->c, r->d, r->d->root, STR("audit"), "audit: expected a map with anchor: syslog, or the absolute path of a file");
+}
+
 static bool read_document(DocumentContext *c, const Document *d, GuardLayer *out) {
     Reading r = { c, d, true };
     if (!value_is_dict(d->root)) return document_error(c, d, d->root, STR(""), "the frontmatter must be a map"), false;
     check_keys(&r, d->root, "", top_keys, COUNT(top_keys));
     read_guard(&r, out);
+    read_anchor(&r, out);
     Value rules = value_member(d->root, "rules");
     bool ok = value_is_gone(rules) || rule_rows_read(c, d, rules, "rules", false, &out->rules);
     return ok && r.ok;

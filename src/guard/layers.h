@@ -12,6 +12,7 @@ typedef struct GuardLayer {
     bool has_unknown, has_audit;
     GuardUnknown unknown;
     bool audit;                          /* required */
+    Str anchor;                          /* audit.anchor: "syslog", or an absolute path; "": none */
     Arena arena;
     Heap *heap;
 } GuardLayer;

@@ -160,5 +160,7 @@ bool guard_protect_covers(const GuardProtect *p, Str path) {
     if (p->home.n && below(path, p->home) && path.n > p->home.n && home_row(str_sub(path, p->home.n + 1, path.n))) return true;
     for (size_t i = 0; p->more[i]; i++)
         if (below(path, str_from(p->more[i]))) return true;
+    for (size_t i = 0; i < 2; i++)
+        if (p->anchors[i].n && str_eq(path, p->anchors[i])) return true;
     return managed_row(path) || loaded(p, relative, path);
 }

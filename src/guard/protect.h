@@ -7,7 +7,7 @@ typedef struct GuardProtect {
     Str root, home;                      /* absolute, without links; home "": unknown */
     const Project *project;              /* NULL: none is loaded */
     Arena *arena;
-    bool anywhere;                       /* the files that make a project count in every folder: a new one could govern instead */
+    Str anchors[2];                      /* absolute: files of audit.anchor; "": none */
     const char *const *more;             /* absolute: the state folder, our program, programs of hooks; NULL-terminated */
 } GuardProtect;
 

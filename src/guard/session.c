@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "guard/anchor.h"
 
 enum { LAYERS = 2 };
 
@@ -13,6 +14,7 @@ struct GuardSession {
     Runtime *runtime;
     bool borrowed;                       /* the runtime belongs to the caller */
     Store *own;                          /* of decisions; opened when needed */
+    Buf path;                            /* of that */
 };
 
 static bool read_layers(GuardSession *s, const char *system, Error *err) {
@@ -55,7 +57,8 @@ static bool no_policy(const GuardSession *s, Error *err) {
 static void prepare(GuardSession *s, const GuardEnvelope *e, Heap *heap) {
     s->c = (GuardCase){ .envelope = e, .root = s->root.path, .layers = s->layers, .n_layers = LAYERS, .runtime = s->runtime, .heap = heap, .arena = &s->arena };
     guard_protect_init(&s->c.protect, s->root.path, s->runtime ? runtime_project(s->runtime) : NULL, &s->arena);
-    s->c.protect.anywhere = s->root.searched;
+    for (int i = 0; i < LAYERS; i++)
+        if (guard_anchor_is_file(s->layers[i].anchor)) s->c.protect.anchors[i] = guard_path_resolve(s->layers[i].anchor, s->root.path, &s->arena);
 }
 
 bool guard_session_open(const GuardEnvelope *e, const char *project, const char *system, Heap *heap, GuardSession **out, Error *err) {
@@ -81,6 +84,7 @@ GuardSession *guard_session_of(const GuardEnvelope *e, Runtime *rt, Heap *heap) 
 void guard_session_close(GuardSession *s) {
     if (!s) return;
     store_close(s->own);
+    buf_clear(&s->path);
     if (!s->borrowed) runtime_close(s->runtime);
     for (int i = 0; i < LAYERS; i++) guard_layer_clear(&s->layers[i]);
     arena_clear(&s->arena);
@@ -106,10 +110,20 @@ bool guard_session_store_path(Str root, Buf *out, Error *err) {
 }
 
 Store *guard_session_store(GuardSession *s, Error *err) {
-    Buf path = { 0 };
-    if (!s->own && guard_session_store_path(s->root.project ? s->root.path : STR(""), &path, err) && !store_open(path.at, false, &s->own, err)) s->own = NULL;
-    buf_clear(&path);
+    if (!s->own && guard_session_store_path(s->root.project ? s->root.path : STR(""), &s->path, err) && !store_open(s->path.at, false, &s->own, err))
+        s->own = NULL;
     return s->own;
+}
+
+bool guard_session_anchor(GuardSession *s, Error *err) { return !s->own || guard_anchor_write(s->layers, LAYERS, s->own, s->path.at, err); }
+
+bool guard_session_anchor_store(Store *store, const char *path, Error *err) {
+    GuardSession s = { 0 };
+    Error ignored = { 0 };
+    (void)read_layers(&s, NULL, &ignored);
+    bool ok = guard_anchor_write(s.layers, LAYERS, store, path, err);
+    for (int i = 0; i < LAYERS; i++) guard_layer_clear(&s.layers[i]);
+    return ok;
 }
 
 void guard_session_redact(GuardSession *s, Str text, Buf *out) {

@@ -14,6 +14,10 @@ void guard_session_judge(GuardSession *s, GuardRuling *out);
 Str guard_session_root(const GuardSession *s);
 bool guard_session_audits(const GuardSession *s);            /* guard.audit: required */
 Store *guard_session_store(GuardSession *s, Error *err);     /* the project's, or without one the user's; NULL with *err */
+/* Writes the end of the chain where audit.anchor says, after a decision was stored. */
+bool guard_session_anchor(GuardSession *s, Error *err);
+/* The same without a session, for the store at `path`; layers that cannot be read have no anchor. */
+bool guard_session_anchor_store(Store *store, const char *path, Error *err);
 void guard_session_redact(GuardSession *s, Str text, Buf *out);
 /* The path of that store. `root`: of the project; "": none. */
 bool guard_session_store_path(Str root, Buf *out, Error *err);

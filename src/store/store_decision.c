@@ -106,6 +106,30 @@ bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *er
     return store_unlock(s, ok);
 }
 
+bool store_decision_last(Store *s, int64_t *n, uint8_t hash[SHA256_BYTES], Error *err) {
+    bool table = false;
+    *n = 0;
+    store_lock(s);
+    bool ok = has_table(s, &table, err) && (!table || last_row(s, n, hash, err));
+    if (!table) store_chain_first(CHAIN, hash);
+    return store_unlock(s, ok);
+}
+
+bool store_decision_hash(Store *s, int64_t n, uint8_t hash[SHA256_BYTES], bool *found, Error *err) {
+    bool table = false, some = false;
+    *found = false;
+    store_lock(s);
+    if (!has_table(s, &table, err)) return store_unlock(s, false);
+    if (!table) return store_unlock(s, true);
+    StoreQuery q = store_walk(s, "SELECT hash FROM decisions WHERE n = ?1", "read decisions", err);
+    bool ok = store_bind(&q, "i", n) && store_row(&q, &some);
+    if (ok && some && store_text(&q, 0).n == SHA256_BYTES) {
+        memcpy(hash, store_text(&q, 0).at, SHA256_BYTES);
+        *found = true;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
 static void read_row(const StoreQuery *q, StoreDecision *d) {
     Str t[TEXTS];
     for (int i = 0; i < TEXTS; i++) t[i] = store_text(q, i + 2);

@@ -14,6 +14,10 @@ typedef struct StoreDecision {
 void store_decision_wait(Store *s, int ms);
 /* *fresh is false if the same (vendor, session, call, event) is stored already: then nothing is changed. */
 bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *err);
+/* The number and hash of the last decision; 0 without one. */
+bool store_decision_last(Store *s, int64_t *n, uint8_t hash[32], Error *err);
+/* The stored hash of decision `n`. */
+bool store_decision_hash(Store *s, int64_t n, uint8_t hash[32], bool *found, Error *err);
 /* Decisions after number `after`, oldest first. */
 bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err);
 

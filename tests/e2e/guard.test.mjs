@@ -1,7 +1,7 @@
 // harness guard: recorded envelopes of every vendor with the bytes that must come back, failures that must refuse, hostile projects, the log.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { bin, build, environment, folder, root } from './harness.mjs';
@@ -516,6 +516,72 @@ test('guard log --verify finds a row that was changed, removed or inserted', t =
     assert.equal(f.status, 1, change);
     assert.ok(f.faults.some(x => x.fault === fault), `${change}: ${JSON.stringify(f)}`);
   }
+});
+
+test('audit.anchor: the end of the chain elsewhere, so that a rewritten store is noticed', t => {
+  const p = project(t), anchor = join(p.home, 'anchor');
+  put(p.home, { '.config/harness/guard.md': '---\naudit: { anchor: ~/anchor }\n---\n' });
+  const verify = () => { const r = spawnSync(bin, ['guard', 'log', '--verify', '--json'], { env: p.env, cwd: p.dir, encoding: 'utf8' }); return { status: r.status, ...JSON.parse(r.stdout) }; };
+  for (let i = 0; i < 3; i++) p.claude('Bash', { command: `ls ${i}` });
+  const lines = readFileSync(anchor, 'utf8').trim().split('\n');
+  assert.equal(lines.length, 3);
+  assert.match(lines[2], new RegExp(`^\\S+ decision 3 ${verify().hash} /.*/harness.db$`));
+  assert.equal(verify().status, 0);
+  const denies = (tool, args) => assert.match(reason(p.claude(tool, args)), /protected/);
+  denies('Write', { file_path: anchor, content: '' });
+  denies('Bash', { command: 'echo > ~/anchor' });
+  const broken = { ...p.env, HOME: p.home };
+  rmSync(join(p.dir, 'harness.md'));
+  put(p.dir, { 'harness.md': '---\nrulez: []\n---\n' });
+  assert.ok(denied(p.claude('Bash', { command: 'ls' }, { env: broken })));
+  assert.match(readFileSync(anchor, 'utf8').trim().split('\n').at(-1), / decision 6 /, 'refusals without a policy are anchored too');
+  const state = join(p.top, 'state');
+  rmSync(state, { recursive: true });
+  assert.deepEqual(verify().faults.map(f => f.fault), ['anchor']);
+  put(p.dir, { 'harness.md': rules });
+  rmSync(anchor);                                        // another chain, as a program that rewrites the store could write it
+  const had = p.claude('Bash', { command: 'ls other' });
+  assert.ok(passed(had), had.stderr);
+  writeFileSync(anchor, lines.map(l => l.replace('decision 3', 'decision 1')).join('\n') + '\n');
+  const found = verify();
+  assert.equal(found.status, 1);
+  assert.deepEqual(found.faults.map(f => f.fault), ['anchor']);
+  mkdirSync(join(p.home, 'folder'));
+  put(p.home, { '.config/harness/guard.md': '---\nguard: { audit: required }\naudit: { anchor: ~/folder }\n---\n' });
+  assert.match(reason(p.claude('Bash', { command: 'ls' })), /audit\.anchor/);
+  for (const bad of ['audit: { anchor: here }', 'audit: { anchors: syslog }', 'audit: syslog']) {
+    put(p.home, { '.config/harness/guard.md': `---\n${bad}\n---\n` });
+    assert.match(reason(p.claude('Bash', { command: 'ls' })), /audit/, bad);
+  }
+  put(p.home, { '.config/harness/guard.md': '---\naudit: { anchor: syslog }\n---\n' });
+  assert.ok(passed(p.claude('Bash', { command: 'ls' })));
+});
+
+test('a process for each decision does not read an ever longer log of the store', t => {
+  const p = project(t);
+  let most = 0, last = 0;
+  for (let i = 0; i < 12; i++) {
+    p.claude('Bash', { command: `ls ${'x'.repeat(4000)}`, description: `${i}` });
+    for (let k = 0; k < 8; k++) p.claude('Bash', { command: `ls ${i} ${k}` });
+    const log = readdirSync(join(p.top, 'state/harness')).map(d => join(p.top, 'state/harness', d, 'harness.db-wal')).find(f => existsSync(f));
+    last = log ? statSync(log).size : 0;
+    most = Math.max(most, last);
+  }
+  assert.ok(most > 0 && most < 1100000 && last < most, `${most} and ${last} bytes`);
+});
+
+test('guard log --follow shows decisions as they are stored', async t => {
+  const p = project(t);
+  p.claude('Bash', { command: 'ls first' });
+  const c = spawn(bin, ['guard', 'log', '--follow', '--json'], { env: p.env, cwd: p.dir });
+  let out = '';
+  const until = text => new Promise(done => { const look = setInterval(() => { if (out.includes(text)) { clearInterval(look); done(); } }, 20); });
+  c.stdout.on('data', d => { out += d; });
+  t.after(() => c.kill('SIGKILL'));
+  await until('ls first');
+  p.claude('Bash', { command: 'ls second' });
+  await until('ls second');
+  assert.equal(out.trim().split('\n').length, 2);
 });
 
 test('guard log without decisions creates nothing', t => {

