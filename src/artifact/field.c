@@ -239,7 +239,8 @@ static Severity judge_key(const FieldInput *in, const Field *fields, size_t n, c
     if (misplaced && (!resembles || hint->n == 0)) *hint = str_from(misplaced);
     bool disguised = in->unknown == UNKNOWN_KEYS_GUARD && !f && is_disguised(key);
     if (disguised && hint->n == 0) *hint = STR("it mixes ASCII letters with other characters");
-    bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles || disguised;
+    bool refused = f && (f->flags & FIELD_REFUSED);
+    bool error = in->unknown == UNKNOWN_KEYS_REFUSE || in->context->strict || misplaced || resembles || disguised || refused;
     return error ? PROBLEM_ERROR : PROBLEM_WARNING;
 }
 

@@ -29,6 +29,7 @@ enum {
     FIELD_UNKNOWN = 4,           /* not known here; `hint` says what to write instead */
     FIELD_DESCRIPTIVE = 8,       /* restricts nothing: a similar unknown key may be ignored */
     FIELD_NOT_NULL = 16,         /* restricts: null is an error instead of an absent value */
+    FIELD_REFUSED = 32,          /* with FIELD_UNKNOWN: an error also where other unknown keys are warnings */
 };
 
 /* How to treat an unknown key. A restriction that the author wrote must apply or stop the load, so the default is an

@@ -16,12 +16,14 @@ static const Field fields[] = {
     { KEY(agent, model), .type = FIELD_STRING, .offset = AT(model), .flags = FIELD_DESCRIPTIVE },
     { KEY(agent, effort), .type = FIELD_STRING, .offset = AT(effort), .flags = FIELD_DESCRIPTIVE },
     { KEY(agent, output_schema), .type = FIELD_MAP, .offset = AT(output_schema), .flags = FIELD_NOT_NULL },
-    { KEY(agent, tools), .type = FIELD_LIST, .offset = AT(tools) },
-    { KEY(agent, hooks), .type = FIELD_LIST, .offset = AT(hooks) },
-    { KEY(agent, max_iterations), .type = FIELD_INT, .offset = AT(max_iterations) },
+    { KEY(agent, tools), .type = FIELD_LIST, .offset = AT(tools), .flags = FIELD_NOT_NULL },
+    { KEY(agent, hooks), .type = FIELD_LIST, .offset = AT(hooks), .flags = FIELD_NOT_NULL },
+    { KEY(agent, max_iterations), .type = FIELD_INT, .offset = AT(max_iterations), .flags = FIELD_NOT_NULL },
     { KEY(agent, blocked_tools), .type = FIELD_STRINGS, .offset = AT(blocked_tools), .flags = FIELD_NOT_NULL },
-    { KEY(agent, mcp), .type = FIELD_STRINGS, .offset = AT(mcp) },
-    { KEY(agent, verify), .type = FIELD_BOOL, .offset = AT(verify) },
+    { KEY(agent, mcp), .type = FIELD_STRINGS, .offset = AT(mcp), .flags = FIELD_NOT_NULL },
+    { KEY(config, mcp_servers), .flags = FIELD_UNKNOWN | FIELD_REFUSED, .hint = "did you mean \"mcp\"?" },
+    { KEY(config, mcpServers), .flags = FIELD_UNKNOWN | FIELD_REFUSED, .hint = "did you mean \"mcp\"?" },
+    { KEY(agent, verify), .type = FIELD_BOOL, .offset = AT(verify), .flags = FIELD_NOT_NULL },
     { KEY(agent, name), .flags = FIELD_IGNORED | FIELD_DESCRIPTIVE },
     { KEY(agent, system_prompt), .type = FIELD_STRING, .offset = AT(system_prompt), .flags = FIELD_DESCRIPTIVE },
 };
@@ -70,7 +72,7 @@ static void refer_servers(Loader *l, const LoaderPlace *at, const AgentDef *a) {
 void load_agent(Loader *l, const LoaderPlace *at) {
     Problems before = *l->docs.problems;
     size_t tools = l->tools.n, hooks = l->hooks.n, references = l->references.n, guards = l->guard_errors;
-    Agent in = { .tools = VALUE_GONE, .hooks = VALUE_GONE, .output_schema = VALUE_GONE };
+    Agent in = { .max_iterations = INT64_MAX, .tools = VALUE_GONE, .hooks = VALUE_GONE, .output_schema = VALUE_GONE };
     AgentDef a = { .origin = at->origin, .overriding = at->overriding };
     Field all[FIELDS];
     memcpy(all, fields, sizeof fields);
@@ -86,7 +88,10 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         a.effort = in.effort;
         loader_choice(l, at, "effort", a.effort, loader_efforts);
         a.output_schema = in.output_schema;
-        a.output = value_is_gone(in.output_schema) ? NULL : loader_schema(l, at, "output_schema", in.output_schema);
+        if (!value_is_gone(in.output_schema)) {
+            (void)loader_schema_slips(l, at, "output_schema", in.output_schema);           /* reported, which stops the load */
+            a.output = loader_schema(l, at, "output_schema", in.output_schema);
+        }
         a.prompt = at->path[0] ? in.system_prompt : arena_str(l->docs.arena, at->document->body);
         a.blocked_tools = in.blocked_tools;
         a.mcp = in.mcp;
@@ -94,8 +99,8 @@ void load_agent(Loader *l, const LoaderPlace *at) {
         a.can_spawn = true;
         a.has_tools = field_given(&given, "tools");
         a.has_mcp = field_given(&given, "mcp");
-        a.max_iterations = in.max_iterations;
-        if (a.max_iterations < 0) loader_error(l, at, "max_iterations", "agent \"" STR_FMT "\" max_iterations must be >= 0", STR_ARG(a.name));
+        a.max_iterations = in.max_iterations == INT64_MAX ? 0 : in.max_iterations;       /* 0: none of its own */
+        if (in.max_iterations < 1) loader_error(l, at, "max_iterations", "agent \"" STR_FMT "\" max_iterations must be >= 1", STR_ARG(a.name));
         refer_servers(l, at, &a);
         loader_rules(l, at, "blocked_tools", a.blocked_tools);
         a.tools = read_list(l, at, DEFINITION_TOOL, in.tools, a.name);

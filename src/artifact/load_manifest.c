@@ -11,6 +11,7 @@ typedef struct ManifestEntry {
     int64_t timeout;
 } ManifestEntry;
 
+#define SCHEMA "the parameters of a tool are \"schema\" in tools.json"
 static const Field entry_fields[] = {
     { KEY(manifest, name), .type = FIELD_STRING, .offset = offsetof(ManifestEntry, name) },
     { KEY(manifest, description), .type = FIELD_STRING, .offset = offsetof(ManifestEntry, description) },
@@ -18,6 +19,9 @@ static const Field entry_fields[] = {
     { KEY(manifest, command), .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, command) },
     { KEY(manifest, timeoutSec), .type = FIELD_INT, .offset = offsetof(ManifestEntry, timeout) },
     { KEY(manifest, envPassthrough), .type = FIELD_STRINGS, .offset = offsetof(ManifestEntry, env) },
+    { KEY(tool, parameters), .flags = FIELD_UNKNOWN | FIELD_REFUSED, .hint = SCHEMA },
+    { .name = "inputSchema", .flags = FIELD_UNKNOWN | FIELD_REFUSED, .hint = SCHEMA },
+    { .name = "input_schema", .flags = FIELD_UNKNOWN | FIELD_REFUSED, .hint = SCHEMA },
 };
 
 typedef struct Manifest {
@@ -122,6 +126,7 @@ static void load_entry(Manifest *m, size_t i) {
     ok = check_timeout(m, &timeout_ms) && ok;
     ok = check_env(m, &e.env) && ok;
     if (value_is_gone(e.schema)) e.schema = empty_schema(m->l->docs.heap);
+    ok = loader_schema_slips(m->l, &m->at, "schema", e.schema) && ok;
     Schema *schema = loader_schema(m->l, &m->at, "schema", e.schema);
     ok = schema && ok;
     if (!ok && (loader_forgive(m->l, &before) || !named)) return;

@@ -122,7 +122,7 @@ bool loader_choice(Loader *l, const LoaderPlace *at, const char *key, Str value,
 /* ---- rules ---- */
 
 void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place) {
-    VEC_PUSH(&l->rules, (LoaderRule){ where, name, at->origin.file, place });
+    VEC_PUSH(&l->rules, (LoaderRule){ where, name, at->origin.file, place, false });
 }
 
 bool loader_patterns(Loader *l, const LoaderPlace *at, const char *key, PatternKind kind, StrList names) {
@@ -145,7 +145,7 @@ void loader_rules(Loader *l, const LoaderPlace *at, const char *key, StrList nam
     if (!loader_patterns(l, at, key, PATTERN_TOOL, names)) return;
     for (size_t i = 0; list && i < names.n; i++) {
         Str where = str_from(arena_fmt(l->docs.arena, "%s[%zu]", field_path(&in, key), i));
-        loader_rule(l, at, where, names.at[i], document_item_place(at->document, *list, i));
+        VEC_PUSH(&l->rules, ((LoaderRule){ where, names.at[i], at->origin.file, document_item_place(at->document, *list, i), true }));
     }
 }
 

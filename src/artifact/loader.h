@@ -13,9 +13,8 @@
 /* A name that must exist once everything is loaded. */
 typedef enum { REFERENCE_TOOL, REFERENCE_HOOK, REFERENCE_SERVER, REFERENCE_AGENT } LoaderReferenceKind;
 typedef struct LoaderReference { LoaderReferenceKind kind; Str agent, name, file; Place place; } LoaderReference;
-/* A tool's name in a rule. An unknown name is a warning, because the tool may be added at run time. `where` names the
- * rule. */
-typedef struct LoaderRule { Str where, name, file; Place place; } LoaderRule;
+/* A tool's name in a rule. `where` names the rule. `list`: an item of a list of tools, and not of a hook's `when`. */
+typedef struct LoaderRule { Str where, name, file; Place place; bool list; } LoaderRule;
 /* A file or folder that no loader reads, with a hint. `path` is relative to the project; empty if outside of it. */
 typedef struct LoaderStray { Str path, shown, hint; const char *message; bool folder; } LoaderStray;
 
@@ -103,7 +102,7 @@ const char *loader_env_problem(Loader *l, Str text, bool header);
 bool loader_env_allowed(Loader *l, Str name);
 void loader_look_at(Loader *l, Str path);                        /* records a protected path */
 
-/* Records a tool's name or a pattern in a rule, to look it up when all tools are known. */
+/* Records a tool's name in a hook's `when`, to look it up when all tools are known. */
 void loader_rule(Loader *l, const LoaderPlace *at, Str where, Str name, Place place);
 /* Reports the items of the list `key` of at->map that cannot match any tool (artifact/pattern.h); loader_rules does so
  * too. */
@@ -137,6 +136,8 @@ void loader_schema_error(Loader *l, const LoaderPlace *at, const char *path, Val
 Value loader_parameters(Loader *l, const LoaderPlace *at, const char *key, bool list_form);
 /* schema_keys.c: true if all keywords in the schemas of a parameter's `items` and `properties` (GONE: none) are known. False: reported. */
 bool loader_schema_keys(Loader *l, const LoaderPlace *at, Value items, Value properties);
+/* True if no keyword of the schema at `key` resembles a known one that it is not; other unknown keywords are allowed. False: reported. */
+bool loader_schema_slips(Loader *l, const LoaderPlace *at, const char *key, Value schema);
 
 /* Reads safety, retry, idempotency, injected, confirm, aliases, title and output_schema, which all Markdown tool
  * formats share. False: reported. */

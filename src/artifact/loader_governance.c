@@ -50,7 +50,8 @@ static bool check_patterns(Loader *l, const LoaderPlace *at, const char *key, St
     bool ok = true;
     for (size_t i = 0; i < patterns.n; i++) {
         Error err = { 0 };
-        Regex *re = regex_new(patterns.at[i], 0, &err);
+        Regex *re = patterns.at[i].n ? regex_new(patterns.at[i], 0, &err) : NULL;
+        if (patterns.at[i].n == 0) error_set(&err, ERR_CONFIG, "an empty pattern redacts nothing");
         if (!re) loader_error(l, at, key, "%s.%s[%zu]: %s", at->path, key, i, err.msg);
         ok = ok && re;
         regex_free(re);
@@ -181,6 +182,7 @@ bool loader_governance(Loader *l, const LoaderPlace *at, ToolDef *t) {
     ok = loader_choice(l, at, "idempotency", g.idempotency, kinds) && ok;
     ok = check_injected(l, at, &g) && ok;
     ok = check_aliases(l, at, g.aliases) && ok;
+    ok = loader_schema_slips(l, at, "output_schema", g.output_schema) && ok;
     t->output = value_is_gone(g.output_schema) ? NULL : loader_schema(l, at, "output_schema", g.output_schema);
     ok = (value_is_gone(g.output_schema) || t->output) && ok;
     t->safety = g.safety;

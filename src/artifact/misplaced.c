@@ -167,23 +167,56 @@ static bool find_line(Str data, uint32_t first, char sign, bool any_event, uint3
     return false;
 }
 
-bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) {
-    uint32_t first;
-    Str data = data_of(name, text, &first), key;
-    *line = 0;
-    if (has_suffix(name, STR(".toml"))) return find_line(text, 1, '=', any_event, line);
-    if (str_trim(data).n == 0) return false;
-    Heap *heap = heap_new(0);
-    Places *places = places_new();
-    Value map;
+/* A file that is read only to see what it is. */
+typedef struct Text { Heap *heap; Places *places; Value map; uint32_t first; Str data; bool parsed; } Text;
+
+/* False: the file has no YAML or JSON. Close it with text_close. */
+static bool text_open(Text *t, Str name, Str text) {
     Error err;
+    *t = (Text){ 0 };
+    t->data = data_of(name, text, &t->first);
+    if (str_trim(t->data).n == 0) return false;
+    t->heap = heap_new(0);
+    t->places = places_new();
+    t->parsed = yaml_read(t->heap, t->data, &(YamlRead){ .first_line = t->first, .places = t->places }, &t->map, &err);
+    return true;
+}
+
+static void text_close(Text *t) {
+    places_free(t->places);
+    heap_free(t->heap);
+}
+
+static uint32_t line_of(const Text *t, Str key) {
     Place at = { 0 };
-    bool found, parsed = yaml_read(heap, data, &(YamlRead){ .first_line = first, .places = places }, &map, &err);
-    if (parsed) found = holds_guard(map, any_event, 3, &key);
-    else found = find_line(data, first, ':', any_event, line);
-    if (parsed && found && value_is_dict(map) && places_field(places, map, key, &at)) *line = at.line;
-    places_free(places);
-    heap_free(heap);
+    return places_field(t->places, t->map, key, &at) ? at.line : 0;
+}
+
+bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) {
+    Text t;
+    Str key;
+    *line = 0;
+    if (!text_open(&t, name, text)) return false;
+    bool found = t.parsed ? misplaced_hook(t.map, any_event, &key) : find_line(t.data, t.first, any_event, line);
+    if (t.parsed && found) *line = line_of(&t, key);
+    text_close(&t);
+    return found;
+}
+
+bool misplaced_policy_in_text(Str name, Str text, uint32_t *line) {
+    static const Str keys[] = { STR("rules"), STR("guard"), STR("tools_policy"), STR("limits"), STR("hooks") };
+    Text t;
+    Entry *e;
+    bool found = false;
+    *line = 0;
+    if (!text_open(&t, name, text)) return false;
+    for (uint32_t i = 0; !found && t.parsed && value_is_dict(t.map) && dict_next(value_dict(t.map), &i, &e);)
+        for (size_t k = 0; !found && k < sizeof keys / sizeof *keys; k++)
+            if (field_same(key_of(e), keys[k])) {
+                *line = line_of(&t, key_of(e));
+                found = true;
+            }
+    text_close(&t);
     return found;
 }
 

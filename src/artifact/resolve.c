@@ -297,17 +297,38 @@ static bool misses_by_case(const Loader *l, Str rule) {
     return name.n < rule.n ? s.whole && (s.exact || s.other) : s.other && !s.exact;
 }
 
-/* Warns about rules that name an unknown tool. Not an error, because the tool may be added at run time (a program,
- * meta.tool_register), unless it can only mean one that exists. */
+/* Scripts may register tools under any name. */
+static bool has_meta(const Loader *l) {
+    Value meta = l->project->settings.meta;
+    Value enabled = value_is_dict(meta) ? value_member(meta, "enabled") : VALUE_GONE;
+    return value_is_bool(enabled) && value_bool(enabled);
+}
+
+/* For "mcp:fils:*" with a server "files": the nearest name of a server. Empty: the server exists, or none is near. */
+static Str nearest_server(Loader *l, const Table *servers, Str rule) {
+    if (!str_starts(rule, STR("mcp:"))) return (Str){ 0 };
+    Str server = str_sub(rule, 4, rule.n);
+    ptrdiff_t colon = str_find_char(server, ':');
+    if (colon >= 0) server.n = (size_t)colon;
+    if (literal_start(server).n < server.n || table_has(servers, server)) return (Str){ 0 };
+    return nearest(l, servers, server, false);
+}
+
+/* Reports rules that name an unknown tool. An error if a known name is so near that the rule can only mean it: nothing would then restrict
+ * that tool. Else a warning, because the tool may be added at run time (a program, meta.tool_register), and for `when`, where other text may
+ * be compared. */
 static void check_rules(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rules.n; i++) {
         const LoaderRule *r = &l->rules.at[i];
         LoaderReference as_tool = { .kind = REFERENCE_TOOL, .name = r->name };
         if (found(l, names, &as_tool) || some_agent_has(l, r->name) || unread(l, &as_tool) || str_starts(r->name, STR("resource:"))) continue;
-        bool error = misses_by_case(l, r->name);
-        if (!error && literal_start(r->name).n < r->name.n) continue;                   /* a glob may match a tool that is added later */
-        problems_add(l->docs.problems, error ? PROBLEM_ERROR : PROBLEM_WARNING, r->file, r->place,
-                     nearest(l, &names->tools, without_path(r->name), true), STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
+        bool other_case = misses_by_case(l, r->name), glob = literal_start(r->name).n < r->name.n;
+        Str server = nearest_server(l, &names->servers, r->name);
+        if (!other_case && glob && server.n == 0) continue;                             /* a glob may match a tool that is added later */
+        Str hint = server.n ? server : nearest(l, &names->tools, without_path(r->name), true);
+        bool near = hint.n && r->list && !has_meta(l);
+        problems_add(l->docs.problems, other_case || near ? PROBLEM_ERROR : PROBLEM_WARNING, r->file, r->place, hint,
+                     STR_FMT ": there is no tool \"" STR_FMT "\"", STR_ARG(r->where), STR_ARG(r->name));
     }
 }
 
@@ -340,14 +361,7 @@ static Match match_tools(const Loader *l, const RuleDef *r, Str pattern) {
     return m;
 }
 
-/* Scripts may register tools under any name. */
-static bool has_meta(const Loader *l) {
-    Value meta = l->project->settings.meta;
-    Value enabled = value_is_dict(meta) ? value_member(meta, "enabled") : VALUE_GONE;
-    return value_is_bool(enabled) && value_bool(enabled);
-}
-
-/* A rule about a tool that does not exist has no effect, so it stops the load. Rules for other agents may name other tools. */
+/* A rule about a tool that does not exist holds for nothing, so it stops the load. Other agents have tools of their own. */
 static void check_rule_rows(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rule_rows.n; i++) {
         const RuleDef *r = &l->rule_rows.at[i];

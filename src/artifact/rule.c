@@ -203,14 +203,27 @@ static void read_shell(Reader *r) {
     }
 }
 
-static bool has_dots(Str pattern) {
+/* True if one of the parts between slashes is `part`. */
+static bool has_part(Str pattern, Str part) {
     for (size_t from = 0; from <= pattern.n;) {
         ptrdiff_t slash = str_find_char(str_sub(pattern, from, pattern.n), '/');
         size_t to = slash < 0 ? pattern.n : from + (size_t)slash;
-        if (str_eq(str_sub(pattern, from, to), STR(".."))) return true;
+        if (str_eq(str_sub(pattern, from, to), part)) return true;
         from = to + 1;
     }
     return false;
+}
+
+/* Why the pattern cannot match a path, or does not mean what it seems to; NULL: it can. */
+static const char *path_problem(Str text) {
+    if (text.n == 0) return "is empty and matches no path";
+    if (str_trim(text).n != text.n) return "begins or ends with a blank (remove it, or write ? for it)";
+    if (has_part(text, STR(".."))) return "matches no path: .. is resolved before rules are compared";
+    if (has_part(text, STR("."))) return "matches no path: write it without ./";
+    if (str_find(text, STR("//")) >= 0) return "matches no path: write one / instead of two";
+    if (text.at[0] == '!') return "matches no path: \"!\" does not negate a pattern";
+    if (text.at[0] == '~' && !str_starts(text, STR("~/"))) return "matches no path: only ~/ is the home folder";
+    return NULL;
 }
 
 static Str lower(Str s, Arena *arena) {
@@ -226,9 +239,7 @@ static void read_glob(Reader *r, const char *key, size_t i, Str text, RulePath *
     *out = (RulePath){ .text = text, .absolute = str_starts(text, STR("/")), .home = str_starts(text, STR("~/")) };
     Str pattern = out->home ? str_sub(text, 2, text.n) : text;
     if (str_ends(pattern, STR("/"))) pattern = str_from(arena_fmt(arena, STR_FMT "**", STR_ARG(pattern)));
-    const char *problem = text.n == 0 ? "is empty and matches no path" : has_dots(text) ? "matches no path: .. is resolved before rules are compared"
-                        : text.at[0] == '!' ? "matches no path: \"!\" does not negate a pattern"
-                        : text.at[0] == '~' && !out->home ? "matches no path: only ~/ is the home folder" : NULL;
+    const char *problem = path_problem(text);
     if (problem) {
         complain_item(r, key, i, text, (Str){ 0 }, problem);
         return;

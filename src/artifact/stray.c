@@ -143,8 +143,19 @@ static bool is_space(Loader *l, Str folder) {
     return has_entry(l, folder, STR("config.md")) || has_entry(l, folder, STR("hooks"));
 }
 
+/* guard.md is read in the folders of the user and the machine. */
+static void check_guard(Loader *l, Str name) {
+    Buf text = { 0 };
+    uint32_t line;
+    if (read_text(l, name, &text) && misplaced_policy_in_text(name, buf_str(&text), &line))
+        problems_add(l->docs.problems, PROBLEM_ERROR, arena_str(l->docs.arena, name), (Place){ line ? line : 1, 1 },
+                     STR("rules of a project belong in harness.md, rules for all projects in ~/.config/harness/guard.md"), "nothing reads the policy in this file");
+    buf_clear(&text);
+}
+
 static void note_in_root(void *ctx, Str name, bool folder) {
     Loader *l = ctx;
+    if (!folder && field_same(name, STR("guard.md")) && !is_new(l, name)) check_guard(l, name);
     Str meant = folder && is_space(l, name) ? STR("agent") : nearly_project_file(name, folder);
     if (meant.n == 0 || str_eq(name, l->config) || is_new(l, name)) return;
     if (l->in->tools && str_ends(str_from(l->in->tools), name)) return;

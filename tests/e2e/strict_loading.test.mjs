@@ -230,6 +230,39 @@ const slips = [
   ...['h.jsonc', 'h.json5', 'h.yaml', 'h.TOML', 'h.txt', 'hook'].map(name => [`a space: a hook as ${name}`, { [`agent/hooks/${name}`]: '{"hooks": []}' }, `agent/hooks/${name}:1`, 'nothing reads this file']),
   ['a space: a subfolder with hooks', { 'agent/hooks/more/h.json': '{"hooks": []}' }, 'agent/hooks/more', 'subfolders are not read'],
   ['a space: hook at the root', { 'agent/hooks/h.json': '{"hook": []}\n' }, 'agent/hooks/h.json:1', '(did you mean "hooks"?)'],
+  // names of tools that can only mean another one
+  ['tools_policy.deny: toch', settings('tools_policy: {deny: [toch]}'), 'harness.md:2', 'tools_policy.deny[0]: there is no tool "toch" (did you mean "touch"?)'],
+  ['an agent: blocked_tools: toch', agent('blocked_tools: [toch]'), '.harness/agents/scout.md:3', '(did you mean "touch"?)'],
+  ['a space: blockedTools: bsh', config('blockedTools: [bsh]'), 'agent/config.md:3', '(did you mean "bash"?)'],
+  ['a space hook: tools: touhc', hooks({ id: 'h', type: 'pre_tool', command: 'exit 1', tools: ['touhc'] }), 'agent/hooks/h.json:2', '(did you mean "touch"?)'],
+  ...['mcp:fils:*', 'mcp:fils:find', 'mcp:Files:*'].map(p => [`tools_policy.deny: ${p}`, settings(`mcp_servers: {files: {command: x}}\ntools_policy: {deny: ["${p}"]}`), 'harness.md:3', '(did you mean "files"?)']),
+  // rules
+  ...[['decid: deny', 'rules[0]: unknown key "decid" (did you mean "decide"?)'], ['decide: Deny', '(did you mean "deny"?)'], ['decide: block', 'expected deny, ask or allow, got "block"'],
+    ['decide: deny, becuase: x', '(did you mean "because"?)'], ['decide: deny, vendor: [harnes]', '(did you mean "harness"?)'], ['decide: deny, otherwise: ask', 'otherwise is only for rules that allow']].map(([text, said]) =>
+    [`a rule: ${text}`, settings(`rules:\n  - { name: a, tool: touch, ${text} }`), 'harness.md:3', said]),
+  ...[['tool: toch', '(did you mean "touch"?)'], ['tools: [touch]', '(did you mean "tool"?)'], ['tool: []', 'an empty list matches nothing'], ['shell: "git push"', 'expected list, got string'],
+    ['shell: ["git push"]', '[git, push]'], ['shell: [/usr/bin/git]', 'the last part of its path'], ['file.wirte: [x]', '(did you mean "file.write"?)'], ['kind: Shell', '(did you mean "shell"?)'],
+    ['file: ["./secret"]', '"./secret" matches no path: write it without ./'], ['file: ["a/./b"]', 'write it without ./'], ['file: ["a//b"]', 'write one / instead of two'], ['file: ["secret "]', 'begins or ends with a blank'],
+    ['file: ["~root/x"]', 'only ~/ is the home folder'], ['host: ["https://a.example"]', 'write a host alone']].map(([text, said]) =>
+    [`a rule: ${text}`, settings(`rules:\n  - { name: a, ${text}, decide: deny }`), 'harness.md:3', said]),
+  ['a rule in a bundle: decid', { '.harness/plugins/p.md': '---\nrules:\n  - { name: a, tool: touch, decid: deny }\n---\n' }, '.harness/plugins/p.md:3', '(did you mean "decide"?)'],
+  ...[['unkown: deny', '(did you mean "unknown"?)'], ['unknown: Deny', '(did you mean "deny"?)'], ['audit: require', '(did you mean "required"?)']].map(([text, said]) =>
+    [`guard: ${text}`, settings(`guard: { ${text} }`), 'harness.md:2', said]),
+  ['guard.md beside harness.md', { 'guard.md': '---\nrules:\n  - { name: a, tool: touch, decide: deny }\n---\n' }, 'guard.md:2', 'nothing reads the policy in this file (rules of a project belong in harness.md'],
+  // lists of a sub-agent, and its servers
+  ...['tools', 'hooks', 'mcp'].map(key => [`an agent: ${key} without a value`, agent(`${key}:`), '.harness/agents/scout.md:3', `${key}: expected list, got null`]),
+  ...['mcp_servers', 'mcpServers'].map(key => [`an agent: ${key}`, agent(`${key}: []`), '.harness/agents/scout.md:3', `unknown key "${key}" (did you mean "mcp"?)`]),
+  ['an agent: max_iterations: 0', agent('max_iterations: 0'), '.harness/agents/scout.md:3', 'max_iterations must be >= 1'],
+  ['safety: redact without a pattern', own('safety: { redact: [""] }'), '.harness/tools/own.md:2', 'safety.redact[0]: an empty pattern redacts nothing'],
+  // keywords of whole schemas
+  ...[['requird: [a]', '"requird" (did you mean "required"?)'], ['additionalPropertes: false', '(did you mean "additionalProperties"?)'], ['properties: { a: { type: string, maxlength: 3 } }', 'properties.a: unknown keyword "maxlength" (did you mean "maxLength"?)']].map(([text, said]) =>
+    [`output_schema: ${text}`, own(`output_schema: { type: object, ${text} }`), '.harness/tools/own.md:2', said]),
+  ['an agent: output_schema: requird', agent('output_schema: { type: object, requird: [a] }'), '.harness/agents/scout.md:3', '(did you mean "required"?)'],
+  ...[['{"type": "object", "requird": ["a"]}', '(did you mean "required"?)'], ['{"additionalPropertes": false}', '(did you mean "additionalProperties"?)'], ['{"properties": {"a": {"tpye": "string"}}}', '(did you mean "type"?)'],
+    ['{"properties": {"a": {"items": {"max_length": 3}}}}', '(did you mean "maxLength"?)']].map(([schema, said]) =>
+    [`tools.json: a schema with ${schema}`, { 'tools.json': `{"tools": [{"name": "p", "command": ["/bin/true"],\n  "schema": ${schema}}]}\n` }, 'tools.json:2', said]),
+  ...['parameters', 'inputSchema', 'input_schema'].map(key =>
+    [`tools.json: ${key}`, { 'tools.json': `{"tools": [{"name": "p", "command": ["/bin/true"],\n  "${key}": {}}]}\n` }, 'tools.json:2', `unknown key "${key}" (the parameters of a tool are "schema" in tools.json)`]),
 ];
 
 test('without a slip the tool runs', t => {
@@ -349,28 +382,43 @@ test('a tool without an implementation loads, warns, and fails when it is called
   assert.match(error.message, /tool "later" has no implementation/);
 });
 
-test('rules that name an unknown tool are warnings', t => {
+test('names of tools that nothing resembles are warnings, and so are those in `when`', t => {
   const when = text => hook('tool.pre', 'return allow()', `when: ${JSON.stringify(text)}`);
   const dir = project(t, {
     ...base,
-    'harness.md': '---\nbuiltin_tools: all\ntools_policy: {deny: [tuch, "tu*", bash, "mcp:none:x"]}\n---\n',
+    'harness.md': '---\nbuiltin_tools: all\ntools_policy: {deny: [screenshot, "tu*", bash, "mcp:none:x"]}\n---\n',
     '.harness/hooks/a.md': when('payload["name"] == "tuoch"'),
     '.harness/hooks/b.md': when('payload["depth"] > 0 and not payload.get("name") in ["touch", "gone", "write"]'),
     '.harness/hooks/c.md': when('"touch" == payload["name"] or payload["agent"] == "nobody"'),
-    '.harness/agents/scout.md': '---\ndescription: Looks.\nblocked_tools: [touch, toucch]\n---\n',
-    'agent/config.md': '---\nid: ops\nblockedTools: [listdri]\n---\n',
-    'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'pre_tool', tools: ['touchh', 'to*'], command: 'true' }] }),
+    '.harness/agents/scout.md': '---\ndescription: Looks.\nblocked_tools: [touch, screenshot]\n---\n',
+    'agent/config.md': '---\nid: ops\nblockedTools: [screenshot]\n---\n',
+    'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'pre_tool', tools: ['screenshot', 'to*'], command: 'true' }] }),
   });
   const { status, stderr } = run(['-C', dir, 'validate']);
   assert.equal(status, 0, stderr);
   const said = stderr.split('\n').filter(l => l.includes('there is no tool')).map(l => l.replace('harness: ', '').replace(' [warning]', ''));
   assert.deepEqual(said, [
-    '.harness/agents/scout.md:3:24: blocked_tools[1]: there is no tool "toucch" (did you mean "touch"?)',
+    '.harness/agents/scout.md:3:24: blocked_tools[1]: there is no tool "screenshot"',
     '.harness/hooks/a.md:3:27: hook "a": when: there is no tool "tuoch" (did you mean "touch"?)',
     '.harness/hooks/b.md:3:70: hook "b": when: there is no tool "gone"',
-    'agent/config.md:3:16: blockedTools[0]: there is no tool "listdri" (did you mean "listdir"?)',
-    'agent/hooks/h.json:1:48: hooks[0].tools[0]: there is no tool "touchh" (did you mean "touch"?)',
-    'harness.md:3:23: tools_policy.deny[0]: there is no tool "tuch" (did you mean "touch"?)',
-    'harness.md:3:42: tools_policy.deny[3]: there is no tool "mcp:none:x"',
+    'agent/config.md:3:16: blockedTools[0]: there is no tool "screenshot"',
+    'agent/hooks/h.json:1:48: hooks[0].tools[0]: there is no tool "screenshot"',
+    'harness.md:3:23: tools_policy.deny[0]: there is no tool "screenshot"',
+    'harness.md:3:48: tools_policy.deny[3]: there is no tool "mcp:none:x"',
   ]);
+});
+
+test('a name that resembles a tool is a warning when scripts may register tools', t => {
+  const dir = project(t, { ...base, 'harness.md': '---\nmeta: {enabled: true}\ntools_policy: {deny: [toch]}\n---\n' });
+  const { status, stderr } = run(['-C', dir, 'validate']);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /there is no tool "toch" \(did you mean "touch"\?\) \[warning\]/);
+});
+
+test('keywords of other dialects of JSON Schema, and a guard.md that is only text, load', t => {
+  const schema = { id: 'x', type: 'object', 'x-order': 1, note: 'n', nullable: true,
+    properties: { a: { type: 'string', example: 'e', nullable: true, label: 'A', widget: 'w' }, tpye: { type: 'string' } } };
+  const dir = project(t, { ...base, 'tools.json': JSON.stringify({ tools: [{ name: 'p', command: ['/bin/true'], schema }] }), 'guard.md': '# Rules\n\nrules: be kind\n' });
+  const { status, stderr } = run(['-C', dir, 'validate', '--strict']);
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
 });
