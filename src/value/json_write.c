@@ -333,7 +333,7 @@ static __attribute__((noinline)) void frames_grow(Writer *w) {
     w->cap = cap;
 }
 
-/* Opens a container of n items, given as one of the three; writes an empty one at once. */
+/* Opens a container of n items, given by one of the three parameters; writes an empty one at once. */
 static bool open_frame(Writer *w, int64_t n, const Value *items, const Range *range, const Dict *dict) {
     if (w->depth == JSON_DEPTH_MAX) return fail(w, w->depth, "nested deeper than %d levels, or in a cycle", JSON_DEPTH_MAX);
     put_char(w, dict ? '{' : '[');

@@ -87,8 +87,8 @@ static int report(Cli *cli, const Problems *problems) {
     return CLI_FAILED;
 }
 
-/* Fetching contacts a host that the project names. Only the sources matter here: what the project asks for otherwise is
- * unknown before they are fetched, and is checked when something runs. A yes applies only once. */
+/* Fetching contacts a host that the project names. Asks about the sources only: the other grants are unknown before
+ * they are fetched, and are checked when something runs. A yes applies only once. */
 static bool allowed(Cli *cli, const Project *p, Error *err) {
     Grants sources = { 0 };
     for (size_t i = 0; i < p->n_grants; i++)

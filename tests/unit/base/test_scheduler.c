@@ -240,7 +240,7 @@ static void one_owner_does_not_hold_up_others(void **state) {
     assert_true(arrived(&busy, MAX));
     for (int i = 0; i < OTHERS; i++) add_visit(&others[i], s, &quick, &others[i], false);
     assert_true(arrived(&quick, OTHERS));
-    assert_int_equal(there(&busy), MAX);               /* the greedy owner has only the slots */
+    assert_int_equal(there(&busy), MAX);               /* the greedy owner has all regular slots, but none of the extra ones */
     open_gate(&quick, OTHERS);
     open_gate(&busy, GREEDY);
     scheduler_free(s);
