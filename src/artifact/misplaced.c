@@ -189,15 +189,16 @@ static void text_close(Text *t) {
 
 static uint32_t line_of(const Text *t, Str key) {
     Place at = { 0 };
-    return places_field(t->places, t->map, key, &at) ? at.line : 0;
+    return value_is_dict(t->map) && places_field(t->places, t->map, key, &at) ? at.line : 0;
 }
 
 bool misplaced_hook_in_text(Str name, Str text, bool any_event, uint32_t *line) {
     Text t;
     Str key;
     *line = 0;
+    if (has_suffix(name, STR(".toml"))) return find_line(text, 1, '=', any_event, line);
     if (!text_open(&t, name, text)) return false;
-    bool found = t.parsed ? misplaced_hook(t.map, any_event, &key) : find_line(t.data, t.first, any_event, line);
+    bool found = t.parsed ? holds_guard(t.map, any_event, 3, &key) : find_line(t.data, t.first, ':', any_event, line);
     if (t.parsed && found) *line = line_of(&t, key);
     text_close(&t);
     return found;

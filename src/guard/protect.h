@@ -7,6 +7,7 @@ typedef struct GuardProtect {
     Str root, home;                      /* absolute, without links; home "": unknown */
     const Project *project;              /* NULL: none is loaded */
     Arena *arena;
+    bool anywhere;                       /* also protect files that make a project in any folder: a new project could govern instead */
     Str anchors[2];                      /* absolute: files of audit.anchor; "": none */
     const char *const *more;             /* absolute: the state folder, our program, programs of hooks; NULL-terminated */
 } GuardProtect;

@@ -3,7 +3,7 @@
 #include "base/glob.h"
 #include "guard/protect_judge.h"
 
-static Str last_part(Str s) {
+Str judge_last_part(Str s) {
     while (s.n > 1 && s.at[s.n - 1] == '/') s.n--;
     size_t from = s.n;
     while (from > 0 && s.at[from - 1] != '/') from--;
@@ -49,7 +49,7 @@ static Str local_part(Str s) {
 
 static void judge_source(Judge *j, const Copy *copy, const ShellWord *source) {
     ShellWord into = copy->target;
-    Str path = local_part(source->text), name = last_part(path);
+    Str path = local_part(source->text), name = judge_last_part(path);
     bool contents = copy->named || str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_eq(name, STR("/")) || !name.n
         || (copy->slashes && str_ends(path, STR("/")));
     if (!copy->target.exact) return;
@@ -113,7 +113,7 @@ static bool may_find(void *ctx, Str path) {
     const Found *f = ctx;
     struct stat st;
     if (!judge_below(path, f->start) || lstat(arena_str(f->j->p->arena, path).at, &st) != 0) return false;
-    return !f->name || glob_match(f->name, last_part(path)) || (S_ISDIR(st.st_mode) && names_file_of_folder(f->name));
+    return !f->name || glob_match(f->name, judge_last_part(path)) || (S_ISDIR(st.st_mode) && names_file_of_folder(f->name));
 }
 
 /* The pattern of the only -name, if no other word could make find remove more than that. */

@@ -31,6 +31,7 @@ static inline bool judge_is_option(const ShellWord *w) { return w->text.n > 1 &&
 
 /* cp, mv, install, ln, rsync, scp: the target, and the entries of it with the names of the sources. */
 void judge_copy(Judge *j, const ShellCommand *c, Effect effect);
+Str judge_last_part(Str path);                          /* the last name of a path */
 /* find -delete: what it may remove. */
 void judge_find(Judge *j, const ShellCommand *c);
 

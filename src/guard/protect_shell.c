@@ -233,7 +233,7 @@ static void judge_state(Judge *j, const ShellCommand *c) {
     bool runs = false, names = false;
     for (uint32_t i = 0; i < c->assigns_n; i++) names = names || names_state(c->assigns[i].name);
     for (uint32_t i = 0; i < c->words_n; i++) {
-        runs = runs || str_eq(last_part(c->words[i].text), STR("harness"));
+        runs = runs || str_eq(judge_last_part(c->words[i].text), STR("harness"));
         names = names || names_state(c->words[i].text);
     }
     if (runs && names) decide_trust(j, GUARD_ASK, STR("harness with another state"));

@@ -57,6 +57,7 @@ static bool no_policy(const GuardSession *s, Error *err) {
 static void prepare(GuardSession *s, const GuardEnvelope *e, Heap *heap) {
     s->c = (GuardCase){ .envelope = e, .root = s->root.path, .layers = s->layers, .n_layers = LAYERS, .runtime = s->runtime, .heap = heap, .arena = &s->arena };
     guard_protect_init(&s->c.protect, s->root.path, s->runtime ? runtime_project(s->runtime) : NULL, &s->arena);
+    s->c.protect.anywhere = s->root.searched;
     for (int i = 0; i < LAYERS; i++)
         if (guard_anchor_is_file(s->layers[i].anchor)) s->c.protect.anchors[i] = guard_path_resolve(s->layers[i].anchor, s->root.path, &s->arena);
 }

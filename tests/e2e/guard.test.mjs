@@ -446,7 +446,7 @@ test('an agent does not speak for the user through harness', t => {
     '/usr/bin/harness --json new tool x', "harness runs say last 'yes, do it'", 'harness runs prune --older-than 1s', 'bash -c "harness mcp add x -- id"', 'harness approvals deny x', 'harness guard install claude'];
   for (const command of deny) {
     assert.equal(decision(command), 'deny', command);
-    assert.match(reason(p.claude('Bash', { command })), /only a person at a terminal may run this/, command);
+    assert.match(reason(p.claude('Bash', { command })), /only a user at a terminal may run this/, command);
   }
   const ask = ["harness run --yes -p x", "harness call bash '{}' --approve bash", 'harness call --approve=bash bash', 'harness runs resume last --yes', 'HARNESS_STATE=/tmp/x harness run -p x',
     'XDG_STATE_HOME=/tmp/x harness call one', 'env XDG_STATE_HOME=/tmp/x harness call one'];

@@ -63,7 +63,7 @@ const slips = [
   ['a hook in .harness itself', { '.harness/g.md': `---\n${whole}---\n` }, '.harness/g.md:1', 'nothing reads this file'],
   ['.harness/harness.yaml', { '.harness/harness.yaml': 'limits: {deny: [mutating]}\n' }, '.harness/harness.yaml:1', '(did you mean "harness.md"?)'],
   ['.harness/Harness.md', { '.harness/Harness.md': '---\nlimits: {deny: [mutating]}\n---\n' }, '.harness/Harness.md:1', '(did you mean "harness.md"?)'],
-  ['harness.md and harness.yaml', { ...settings('limits: {deny: [mutating]}'), 'harness.yaml': '{}\n' }, 'harness.yaml:1', 'both harness.md and harness.yaml are there'],
+  ['harness.md and harness.yaml', { ...settings('limits: {deny: [mutating]}'), 'harness.yaml': '{}\n' }, 'harness.yaml:1', 'both harness.md and harness.yaml exist'],
   ['a folder of another root', { ...settings('artifact_roots: [more]'), 'more/hook/g.md': `---\n${whole}---\n` }, 'more/hook', '(did you mean "hooks"?)'],
   // the top of harness.md
   ['limtis', settings('limtis: {deny: [mutating]}'), 'harness.md:2', '(did you mean "limits"?)'],

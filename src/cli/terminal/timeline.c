@@ -206,43 +206,6 @@ void timeline_add_call(Buf *out, const TimelineCall *c, const TimelineStyle *s) 
     buf_clear(&time);
 }
 
-void timeline_output(Buf *out, Value v) {
-    Error err;
-    if (value_is_string(v)) buf_add(out, value_str(v));
-    else if (value_is_dict(v) && value_is_string(value_member(v, "stdout"))) {
-        buf_add(out, value_member_text(v, "stdout"));
-        buf_add(out, value_member_text(v, "stderr"));
-    } else if (!value_is_gone(v) && !value_is_none(v)) (void)json_write(out, v, NULL, &err);
-}
-
-static void add_first_line(Buf *out, Str text) {
-    text = str_trim(text);
-    ptrdiff_t end = str_find_char(text, '\n');
-    cli_escape_all(out, str_sub(end >= 0 ? str_sub(text, 0, (size_t)end) : text, 0, 400), false);
-    if (end >= 0) buf_add(out, STR(" …"));
-}
-
-/* The model chooses the order of arguments: the content of a file must not stand where its path is expected. */
-static void add_main(Buf *out, Value args) {
-    static const char *const telling[] = { "command", "pattern", "path", "url" };
-    Entry *e;
-    size_t from = out->n;
-    for (size_t i = 0; out->n == from && i < sizeof telling / sizeof *telling; i++) {
-        Value v = value_member(args, telling[i]);
-        if (value_is_string(v)) add_first_line(out, value_str(v));
-    }
-    for (uint32_t i = 0; out->n == from && dict_next(value_dict(args), &i, &e);)
-        if (value_is_string(e->value)) add_first_line(out, value_str(e->value));
-}
-
-void timeline_about(Buf *out, Str arguments) {
-    Heap *h = heap_new((size_t)64 << 20);
-    Value v;
-    Error ignored;
-    if (json_read(h, arguments, NULL, &v, &ignored) && value_is_dict(v)) add_main(out, v);
-    heap_free(h);
-}
-
 /* ---- a run ---- */
 
 /* Breaks text at words, as the conversation does. Without a width it stays as it is. */
