@@ -66,6 +66,8 @@ void http_server_release(HttpServerRequest *q);   /* NULL is fine */
 
 Str http_server_method(const HttpServerRequest *q);
 Str http_server_path(const HttpServerRequest *q); /* without the query, percent-decoded */
+Str http_server_query(const HttpServerRequest *q, Str name);          /* percent-decoded; "" when absent; the first of several */
+bool http_server_has_query(const HttpServerRequest *q, Str name);
 Str http_server_header(const HttpServerRequest *q, Str name);         /* case-insensitive, trimmed; "" when absent; the first of
                                                               * several */
 bool http_server_has_header(const HttpServerRequest *q, Str name);

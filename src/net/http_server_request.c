@@ -38,12 +38,16 @@ static void copy_head(HttpServerRequest *q, struct MHD_Connection *connection, c
     add_head(&h, method, strlen(method));
     add_head(&h, path, strlen(path));
     q->server->mhd->MHD_get_connection_values(connection, MHD_HEADER_KIND, one_header, &h);
+    q->n_headers = h.n / 2 - 1;
+    q->server->mhd->MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, one_header, &h);
+    q->n_query = h.n / 2 - 1 - q->n_headers;
     q->method = piece(&h, 0);
     q->path = piece(&h, 1);
-    q->n_headers = h.n / 2 - 1;
-    q->headers = mem_zero(q->n_headers + 1, sizeof *q->headers);
-    for (size_t i = 0; i < q->n_headers; i++)
-        q->headers[i] = (HttpServerHeader){ piece(&h, 2 * i + 2), str_trim(piece(&h, 2 * i + 3)) };
+    q->headers = mem_zero(q->n_headers + q->n_query + 1, sizeof *q->headers);
+    for (size_t i = 0; i < q->n_headers + q->n_query; i++) {
+        Str value = piece(&h, 2 * i + 3);
+        q->headers[i] = (HttpServerHeader){ piece(&h, 2 * i + 2), i < q->n_headers ? str_trim(value) : value };
+    }
     q->text = buf_take(&h.text);
     free(h.at);
 }
@@ -131,6 +135,19 @@ size_t http_server_count_header(const HttpServerRequest *q, Str name) {
     find_header(q, name, &n);
     return n;
 }
+
+static const HttpServerHeader *find_query(const HttpServerRequest *q, Str name) {
+    for (size_t i = 0; i < q->n_query; i++)
+        if (str_eq(q->headers[q->n_headers + i].name, name)) return &q->headers[q->n_headers + i];
+    return NULL;
+}
+
+Str http_server_query(const HttpServerRequest *q, Str name) {
+    const HttpServerHeader *h = find_query(q, name);
+    return h ? h->value : STR("");
+}
+
+bool http_server_has_query(const HttpServerRequest *q, Str name) { return find_query(q, name) != NULL; }
 
 bool http_server_has_header(const HttpServerRequest *q, Str name) { return http_server_count_header(q, name) > 0; }
 
