@@ -47,6 +47,8 @@ typedef struct HttpServerConfig {            /* zero members mean defaults */
     void (*handle)(void *ctx, HttpServerRequest *q);
     void (*tick)(void *ctx);             /* called about ten times a second on the watching thread; must be quick. May
                                           * be NULL */
+    const HttpServerHeader *headers;     /* of every response, unless it has one of the same name; borrowed */
+    size_t n_headers;
     void *ctx;
     const Log *log;
 } HttpServerConfig;

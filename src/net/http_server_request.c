@@ -195,13 +195,24 @@ static void wake_up(HttpServerRequest *q) {
     q->server->mhd->MHD_resume_connection(q->connection);
 }
 
+static void add_one(HttpServerRequest *q, struct MHD_Response *r, const HttpServerHeader *h) {
+    char *name = str_dup(h->name), *value = str_dup(h->value);
+    q->server->mhd->MHD_add_response_header(r, name, value);             /* rejects line breaks itself */
+    free(name);
+    free(value);
+}
+
+static bool has_name(const HttpServerHeader *headers, size_t n, Str name) {
+    for (size_t i = 0; i < n; i++)
+        if (headers[i].name.n == name.n && strncasecmp(headers[i].name.at, name.at, name.n) == 0) return true;
+    return false;
+}
+
 static void add_headers(HttpServerRequest *q, struct MHD_Response *r, const HttpServerHeader *headers, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        char *name = str_dup(headers[i].name), *value = str_dup(headers[i].value);
-        q->server->mhd->MHD_add_response_header(r, name, value);         /* rejects line breaks itself */
-        free(name);
-        free(value);
-    }
+    const HttpServerConfig *c = &q->server->config;
+    for (size_t i = 0; i < n; i++) add_one(q, r, &headers[i]);
+    for (size_t i = 0; i < c->n_headers; i++)
+        if (!has_name(headers, n, c->headers[i].name)) add_one(q, r, &c->headers[i]);
 }
 
 static bool give_response(HttpServerRequest *q, int status, struct MHD_Response *r, size_t bytes, bool streaming) {
