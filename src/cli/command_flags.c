@@ -68,6 +68,7 @@ const Flag command_flags_call[] = {
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
     { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
     SESSION_FLAGS,
+    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" },
     { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
@@ -84,6 +85,7 @@ const Flag command_flags_call[] = {
     { "--replay", NULL, "FILE", NULL, "answer from a recording" }, \
     { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" }, \
     SESSION_FLAGS, \
+    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" }, \
     { "--ephemeral", NULL, NULL, NULL, "store nothing" }, \
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" }, \
     { 0 }
@@ -220,6 +222,16 @@ const Flag command_flags_mcp_serve[] = {
     { "--rate", NULL, "N", NULL, "at most N requests a minute from one client" },
     { "--sse-poll", NULL, "SECONDS", NULL, "close responses that are silent this long" },
     SESSION_FLAGS,
+    { 0 },
+};
+
+const Flag command_flags_console[] = {
+    { "--http", NULL, "ADDR", NULL, "listen on ADDR instead of 127.0.0.1:7717" },
+    { "--open", NULL, NULL, NULL, "open it in your browser" },
+    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
+    { "--token-file", NULL, "FILE", NULL, "the token is in FILE, which only you can read" },
+    { "--host", NULL, "NAME", NULL, "a host name of this server; repeatable" },
+    { "--origin", NULL, "URL", NULL, "the origin of a proxy in front; repeatable" },
     { 0 },
 };
 

@@ -29,7 +29,7 @@ static void add_flag(Buf *out, const Flag *f) {
 /* Flags of every command that runs tools. On the help screen they share a few lines; the reference and the man page
  * list each. */
 static bool is_shared(const Flag *f) {
-    static const char *const names[] = { "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
+    static const char *const names[] = { "--yes", "--approve", "--ask", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
                                          "--record", "--replay", "--max-turns" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(f->name, names[i]) == 0) return true;

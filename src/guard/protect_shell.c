@@ -210,6 +210,7 @@ static void decide_trust(Judge *j, GuardVerdict v, Str what) { decide(j, v, "onl
 static const struct { const char *first, *second, *shown; } own[] = {
     { "trust", NULL, "harness trust" },
     { "approvals", NULL, "harness approvals" },
+    { "console", NULL, "harness console" },               /* answers questions, and starts calls */
     { "mcp", "approve", "harness mcp approve" },
     { "mcp", "add", "harness mcp add" },                  /* trusts what it writes, and starts it */
     { "mcp", "remove", "harness mcp remove" },
