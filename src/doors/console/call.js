@@ -6,20 +6,21 @@ import { args, block, changeOf, copy, diff } from './text.js';
 import { asCommand, at, bytes, count, duration, line, money, plain, tone } from './format.js';
 import { heading, verdict } from './trace.js';
 
-export function details(item, { run }) {
+// `bare`: without the buttons, where the call is already in the playground.
+export function details(item, { run, bare = false }) {
   const make = { call, model, user: message, note: message }[item.kind];
-  return h('article.stack', make(item, run), raw(item));
+  return h('article.stack', make(item, run, bare), raw(item));
 }
 
 const section = (title, ...content) => h('section.part', h('h3', title), ...content);
 
-function call(item, run) {
+function call(item, run, bare) {
   const said = verdict(item);
   return [
     h('header.stack.tight', h('h2', h('span.mono', line(item.name, 120))),
       h('div.meta', h(`span.badge.${said.tone}`, plain(said.text) || 'open'), item.agent ? h('span', `by ${line(item.agent, 60)}`) : null, item.end !== null ? h('span', duration(item.spent?.elapsed_ms ?? item.end - item.start)) : null,
         h('time', { datetime: item.events[0].time }, at(item.events[0].time))),
-      h('div.line', copy('Copy as harness call', () => asCommand(item.name, item.args ?? {})),
+      bare ? null : h('div.line', copy('Copy as harness call', () => asCommand(item.name, item.args ?? {})),
         h('a.go', { href: `#playground/${encodeURIComponent(item.name)}/${encodeURIComponent(run)}/${item.seq}` }, 'Open in the playground'))),
     item.error ? section(item.status === 'refused' ? `Refused at the step “${plain(item.step ?? 'policy')}”` : 'Error', block(item.error, 'Error')) : null,
     question(item),
@@ -75,8 +76,14 @@ function sandbox(item) {
   const layers = item.sandbox?.layers;
   return section('Sandbox', h('dl.args',
     item.sandbox?.program ? [h('dt', 'Program'), h('dd', h('code', plain(item.sandbox.program)))] : null,
-    layers ? [h('dt', 'Layers'), h('dd', plain(Array.isArray(layers) ? layers.join(', ') : JSON.stringify(layers)))] : null,
+    layers ? (typeof layers === 'string' ? layers.split('\n').filter(Boolean).map(layer) : [h('dt', 'Layers'), h('dd', plain(JSON.stringify(layers)))]) : null,
     item.denied ? [h('dt', 'Denied'), h('dd', item.denied.map(d => h('p', plain(typeof d === 'string' ? d : JSON.stringify(d)))))] : null));
+}
+
+// A layer is its name, a tab and what it does.
+function layer(row) {
+  const [name, ...what] = row.split('\t');
+  return [h('dt', plain(name)), h('dd', plain(what.join(' ')))];
 }
 
 // Output of programs as text; other values as JSON.

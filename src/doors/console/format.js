@@ -60,7 +60,7 @@ export function bytes(n) {
 }
 
 // The argument that says most about a call, as the timeline of the terminal chooses it.
-const telling = ['command', 'path', 'file_path', 'pattern', 'query', 'url', 'task', 'text', 'name'];
+const telling = ['command', 'pattern', 'query', 'url', 'task', 'path', 'file_path', 'text', 'name'];
 export function summary(args) {
   if (args === null || typeof args !== 'object') return line(args, 120);
   const key = telling.find(k => typeof args[k] === 'string') ?? Object.keys(args)[0];

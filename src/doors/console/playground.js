@@ -123,7 +123,7 @@ export function view(main, { parts: [wanted, fromRun, fromSeq] }) {
     const item = trace.items.find(i => i.kind === 'call');
     const failed = answer.result?.is_error ?? answer.exit !== 0;
     return [h('section.result', { 'aria-label': 'Result' },
-      item ? details(item, { run: answer.run }) : h('div.stack', h('h2', failed ? 'The call failed' : 'Result'), block(answer.result?.value ?? answer.result?.content ?? answer.errors ?? '', 'Result')),
+      item ? details(item, { run: answer.run, bare: true }) : h('div.stack', h('h2', failed ? 'The call failed' : 'Result'), block(answer.result?.value ?? answer.result?.content ?? answer.errors ?? '', 'Result')),
       !item && answer.errors ? block(answer.errors, 'Messages') : null,
       h('div.line', answer.run ? h('a', { href: `#run/${encodeURIComponent(answer.run)}` }, 'Open the run') : null, button('Save this outcome as test…', () => save({ failed, item, value: answer.result?.value }))))];
   }

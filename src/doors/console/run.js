@@ -81,7 +81,7 @@ export function view(main, { parts: [id], title, redirect }) {
   const facts = h('div.meta'), actions = h('div.line'), asks = h('div');
   let drawn = '';
   function heading() {
-    if (!head.hasChildNodes()) show(head, h('p.crumb', h('a', { href: '#runs' }, 'Runs')), h('h1', line(run.title || run.id, 240)), facts, actions, asks);
+    if (!head.hasChildNodes()) show(head, h('p.crumb', h('a', { href: '#runs' }, 'Runs')), h('div.titleline', h('h1', line(run.title || run.id, 240)), actions), facts, asks);
     const long = (run.ended ? Date.parse(run.ended) : Date.now()) - Date.parse(run.started);
     show(facts, h(`span.badge.${tone(run.status)}`, plain(run.status)), run.agent ? h('span', line(run.agent, 60)) : null,
       h('time', { datetime: run.started, title: at(run.started) }, `${age(run.started)} ago`.replace('now ago', 'just now')), h('span', duration(long)),
@@ -99,16 +99,17 @@ export function view(main, { parts: [id], title, redirect }) {
   }
 
   function build() {
-    const made = [];
-    const panel = make => () => { const part = make(); made.push(part); part.element.part = part; return part.element; };
-    const set = tabs('Parts of the run', [
+    const made = new Map();                                          // element → the part of the run that it shows
+    const panel = make => () => { const part = make(); made.set(part.element, part); return part.element; };
+    let set = null;
+    set = tabs('Parts of the run', [
       ['Timeline', panel(() => timeline(trace, run))],
       ['Conversation', panel(() => conversation(trace))],
       ['Events', panel(() => events(trace))],
       ['Artifacts', panel(() => artifactList(id))],
-    ], { changed: () => { current = set ? set.panel.firstChild.part : null; current?.update?.(); } });
+    ], { changed: () => { if (set) current = made.get(set.panel.firstChild); current?.update?.(); } });
     set.element.classList.add('fill');
-    current = set.panel.firstChild.part;
+    current = made.get(set.panel.firstChild);
     show(body, set.element);
     off.push(() => made.forEach(part => part.close?.()));
     current.update?.();

@@ -44,7 +44,7 @@ export function args(value, { without = [] } = {}) {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return block(value ?? null, 'Arguments');
   const entries = Object.entries(value).filter(([k]) => !without.includes(k));
   if (entries.length === 0) return h('p.hint', without.length > 0 ? 'No other arguments' : 'No arguments');
-  return h('dl.args', entries.map(([k, v]) => [h('dt.mono', plain(k)), h('dd', short(v) ? h('code', lines(v)) : block(v, k))]));
+  return h('dl.args', entries.map(([k, v]) => [h('dt.mono', plain(k)), h('dd', short(v) ? h('code', typeof v === 'string' ? lines(v) : plain(JSON.stringify(v))) : block(v, k))]));
 }
 
 const short = v => (typeof v === 'string' ? v.length < 120 && !v.includes('\n') : JSON.stringify(v).length < 120);
