@@ -7,9 +7,9 @@ import { line, plain } from './format.js';
 
 const open = new Map();
 
+// The stream tells of the open ones when it begins.
 export function start() {
   live.on('dialog', take);
-  live.on('hello', () => get('dialogs').then(list => list.forEach(take), () => {}));
 }
 
 function take(d) {

@@ -41,11 +41,11 @@ function chart(rows) {
   return h('figure.chart', svg('svg', { viewBox: `0 0 ${wide} ${tall + 22}`, role: 'img', 'aria-label': name, preserveAspectRatio: 'xMinYMin meet' },
     svg('line.axis', { x1: 0, x2: wide, y1: tall, y2: tall }),
     shown.map((r, i) => svg('rect.column', { x: i * step, y: tall - value(r) / most * (tall - 12), width: Math.max(1, bar), height: Math.max(value(r) > 0 ? 1 : 0, value(r) / most * (tall - 12)), rx: 2 }, svg('title', `${plain(r.key)}: ${money_ ? money(amount(r)) : count(r.tool_calls)}`))),
-    shown.filter((_, i) => i === 0 || i === shown.length - 1).map((r, i) => svg('text.label', { x: i === 0 ? 0 : Math.max(90, (shown.length - 1) * step), y: tall + 16 }, plain(r.key)))), h('figcaption.hint', name));
+    shown.filter((_, i) => i === 0 || i === shown.length - 1).map((r, i) => svg('text.label', { x: i === 0 ? 0 : (shown.length - 1) * step + bar, 'text-anchor': i === 0 ? 'start' : 'end', y: tall + 16 }, plain(r.key)))), h('figcaption.hint', name));
 }
 
 function table(title, rows, unnamed) {
-  return h('div.scroll', { tabindex: '0', role: 'region', 'aria-label': title }, h('table', h('caption', title),
+  return h('div.scroll.amounts', { tabindex: '0', role: 'region', 'aria-label': title }, h('table', h('caption', title),
     h('thead', h('tr', ['', 'Runs', 'Calls', 'Input', 'Cached', 'Output', 'Cost'].map((t, i) => h(i === 0 ? 'td' : 'th.right', { scope: i === 0 ? null : 'col' }, t)))),
     h('tbody', rows.slice(0, 100).map(r => h('tr', h('th', { scope: 'row' }, plain(r.key) || unnamed), [r.runs, r.tool_calls, r.input, r.cached, r.output].map(n => h('td.right', count(n))), h('td.right', money(r.cost)))))));
 }

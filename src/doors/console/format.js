@@ -31,7 +31,7 @@ export function duration(ms) {
   if (ms < 1) return '<1 ms';
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round(ms % 60_000 / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor(ms % 60_000 / 1000)} s`;
   return `${Math.floor(ms / 3_600_000)} h ${Math.round(ms % 3_600_000 / 60_000)} min`;
 }
 

@@ -3,7 +3,7 @@
 import { h, show, empty, failure, tabs, waiting } from './dom.js';
 import { get } from './api.js';
 import { simulator } from './simulator.js';
-import { count, line, plain, plural } from './format.js';
+import { count, duration, line, plain, plural } from './format.js';
 
 export function view(main, { parts: [part] }) {
   const made = tabs('Parts of the policy', [['Coverage', coverage], ['Simulator', () => simulator().element]], { start: part === 'simulator' ? 1 : 0 });
@@ -47,9 +47,12 @@ function row(tool, uncovered) {
 }
 
 function list(guards) {
-  return guards.length === 0 ? null : h('ul.plain', guards.map(g => h('li', h('span', plain(g.name)), g.effect && g.kind !== 'limit' ? h('small', ` ${plain(g.effect)}`) : null,
+  return guards.length === 0 ? null : h('ul.plain', guards.map(g => h('li', h('span', isLimit(g) ? limit(g.name) : plain(g.name)), g.effect && g.kind !== 'limit' ? h('small', ` ${plain(g.effect)}`) : null,
     g.when ? h('div', h('code', line(g.when, 160))) : null, g.file ? h('div', h('small.mono', `${plain(g.file)}${g.line ? `:${g.line}` : ''}`)) : null)));
 }
+
+// "timeout 600000 ms" in the units of a reader.
+const limit = name => plain(name).replace(/(\d+) ms$/, (all, ms) => duration(Number(ms)).replace(/ min 0 s$/, ' min'));
 
 function limits(graph) {
   const all = Object.entries(graph.limits ?? {});
