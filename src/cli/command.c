@@ -21,7 +21,9 @@ const Command command_table[] = {
                  "tool, the rule that requires confirmation, and the main argument. The first\n"
                  "answer counts, wherever it is given.",
         .example = "harness approvals --json",
-        .json = "[{id, run, call, tool, args, why, asked}], oldest first",
+        .json = "[{id, run, call, tool, args, why, asked, rule, expires, state, answer, by, waiting, redacted}], oldest first\n"
+                "\n"
+                "waiting is false if the process that asked is gone. Arguments that are redacted cannot be changed.",
         .run = command_approvals,
     },
     {
@@ -83,6 +85,18 @@ const Command command_table[] = {
         .example = "source <(harness completion bash)\n"
                    "harness completion fish > ~/.config/fish/completions/harness.fish",
         .flags = command_flags_completion, .run = command_completion,
+    },
+    {
+        .name = "console", .operands = "",
+        .summary = "see the runs in a browser, answer questions",
+        .about = "Serves a page that shows what agents did, are doing and want to do, and prints\n"
+                 "its URL. Only this machine can reach it; the token in the URL is the key to it.\n"
+                 "It reads the stored runs, and writes only answers to questions and commands to\n"
+                 "runs: whatever the page starts is another harness process, under the same rules\n"
+                 "as at a terminal. For other machines: --allow-remote --token-file FILE, behind\n"
+                 "a proxy with TLS. Ctrl-C ends it.",
+        .example = "harness console --open",
+        .flags = command_flags_console, .run = command_console,
     },
     {
         .name = "context", .operands = "",
@@ -418,9 +432,9 @@ const Command command_table[] = {
                  "its agent and first prompt, turns, calls and cost. Other commands take the whole\n"
                  "id, its beginning or its end, or `last`.",
         .example = "harness runs --since 2d --search deploy",
-        .json = "[{id, status, started, ended, agent, title, cost, turns, tool_calls, usage}], newest first\n"
+        .json = "[{id, status, started, ended, agent, title, cost, turns, tool_calls, usage, parent, session}], newest first\n"
                 "\n"
-                "turns and tool_calls count as in harness run --json.",
+                "turns and tool_calls count as in harness run --json. parent is the run that it was forked from.",
         .flags = command_flags_runs, .run = command_runs,
     },
     {

@@ -39,6 +39,7 @@ const Flag *command_flag(const Flag *list, const char *name, size_t n); /* by na
 int command_agents(Cli *cli);
 int command_models(Cli *cli);
 int command_approvals(Cli *cli);
+int command_console(Cli *cli);
 int command_approvals_approve(Cli *cli);
 int command_approvals_deny(Cli *cli);
 int command_approvals_kept(Cli *cli);

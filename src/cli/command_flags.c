@@ -223,6 +223,16 @@ const Flag command_flags_mcp_serve[] = {
     { 0 },
 };
 
+const Flag command_flags_console[] = {
+    { "--http", NULL, "ADDR", NULL, "listen on ADDR instead of 127.0.0.1:7717" },
+    { "--open", NULL, NULL, NULL, "open it in your browser" },
+    { "--allow-remote", NULL, NULL, NULL, "ADDR may be reached from other machines" },
+    { "--token-file", NULL, "FILE", NULL, "the token is in FILE, which only you can read" },
+    { "--host", NULL, "NAME", NULL, "a host name of this server; repeatable" },
+    { "--origin", NULL, "URL", NULL, "the origin of a proxy in front; repeatable" },
+    { 0 },
+};
+
 const Flag command_flags_context[] = {
     LIVE_FLAG,
     { "--agent", NULL, "AGENT", NULL, "for this agent" },

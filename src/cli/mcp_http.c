@@ -136,6 +136,14 @@ bool mcp_http_flags(McpHttp *h, Cli *cli, Error *err) {
     return true;
 }
 
+bool mcp_http_listen(McpHttp *h, Cli *cli, const char *usual, Error *err) {
+    const char *http = args_value(&cli->args, "--http");
+    h->cli = cli;
+    if (!read_address(h, http ? http : usual, err) || !check_exposure(h, err)) return false;
+    read_lists(h);
+    return true;
+}
+
 void mcp_http_clear(McpHttp *h) {
     VEC_CLEAR(&h->origins);
     VEC_CLEAR(&h->hosts);

@@ -15,4 +15,6 @@ typedef struct McpHttp {                 /* zero-initialise, mcp_http_clear at t
 
 /* Parses the flags. Prints a generated token, and the server's URL once it listens, to standard error. */
 bool mcp_http_flags(McpHttp *h, Cli *cli, Error *err);
+/* For another server with the flags --http (else `usual`), --allow-remote, --host and --origin: only these. */
+bool mcp_http_listen(McpHttp *h, Cli *cli, const char *usual, Error *err);
 void mcp_http_clear(McpHttp *h);

@@ -251,7 +251,8 @@ static void judge_trust(Judge *j, const ShellCommand *c) {
     for (uint32_t i = 1; i < c->words_n; i++) {
         const ShellWord *w = &c->words[i], *next = i + 1 < c->words_n ? &c->words[i + 1] : NULL;
         if (!w->exact) decide_trust(j, GUARD_ASK, STR("harness"));
-        if (shell_word_is(w, "trust") || shell_word_is(w, "approvals")) decide_trust(j, GUARD_DENY, STR("harness trust, harness approvals"));
+        if (shell_word_is(w, "trust") || shell_word_is(w, "approvals") || shell_word_is(w, "console"))
+            decide_trust(j, GUARD_DENY, STR("harness trust, harness approvals, harness console"));
         if (next && shell_word_is(w, "mcp") && shell_word_is(next, "approve")) decide_trust(j, GUARD_DENY, STR("harness mcp approve"));
         if (next && shell_word_is(w, "guard") && (shell_word_is(next, "uninstall") || shell_word_is(next, "install")))
             decide_trust(j, GUARD_DENY, STR("harness guard install, uninstall"));

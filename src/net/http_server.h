@@ -47,6 +47,8 @@ typedef struct HttpServerConfig {            /* zero members mean defaults */
     void (*handle)(void *ctx, HttpServerRequest *q);
     void (*tick)(void *ctx);             /* called about ten times a second on the watching thread; must be quick. May
                                           * be NULL */
+    const HttpServerHeader *headers;     /* of every response, unless it has one of the same name; borrowed */
+    size_t n_headers;
     void *ctx;
     const Log *log;
 } HttpServerConfig;
@@ -66,6 +68,8 @@ void http_server_release(HttpServerRequest *q);   /* NULL is fine */
 
 Str http_server_method(const HttpServerRequest *q);
 Str http_server_path(const HttpServerRequest *q); /* without the query, percent-decoded */
+Str http_server_query(const HttpServerRequest *q, Str name);          /* percent-decoded; "" when absent; the first of several */
+bool http_server_has_query(const HttpServerRequest *q, Str name);
 Str http_server_header(const HttpServerRequest *q, Str name);         /* case-insensitive, trimmed; "" when absent; the first of
                                                               * several */
 bool http_server_has_header(const HttpServerRequest *q, Str name);

@@ -35,8 +35,8 @@ struct HttpServerRequest {
     HttpServerConn *conn;                    /* only used by the epoll thread */
     _Atomic int holders;
     Str method, path;
-    HttpServerHeader *headers; size_t n_headers;
-    char *text;                          /* holds method, path, headers */
+    HttpServerHeader *headers; size_t n_headers, n_query;      /* the query follows the headers */
+    char *text;                          /* holds method, path, headers, query */
     Address peer;
     Buf body; size_t body_seen;
     bool handed, refused_big;            /* given to the scheduler; the body exceeds a limit */

@@ -38,12 +38,16 @@ static void copy_head(HttpServerRequest *q, struct MHD_Connection *connection, c
     add_head(&h, method, strlen(method));
     add_head(&h, path, strlen(path));
     q->server->mhd->MHD_get_connection_values(connection, MHD_HEADER_KIND, one_header, &h);
+    q->n_headers = h.n / 2 - 1;
+    q->server->mhd->MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, one_header, &h);
+    q->n_query = h.n / 2 - 1 - q->n_headers;
     q->method = piece(&h, 0);
     q->path = piece(&h, 1);
-    q->n_headers = h.n / 2 - 1;
-    q->headers = mem_zero(q->n_headers + 1, sizeof *q->headers);
-    for (size_t i = 0; i < q->n_headers; i++)
-        q->headers[i] = (HttpServerHeader){ piece(&h, 2 * i + 2), str_trim(piece(&h, 2 * i + 3)) };
+    q->headers = mem_zero(q->n_headers + q->n_query + 1, sizeof *q->headers);
+    for (size_t i = 0; i < q->n_headers + q->n_query; i++) {
+        Str value = piece(&h, 2 * i + 3);
+        q->headers[i] = (HttpServerHeader){ piece(&h, 2 * i + 2), i < q->n_headers ? str_trim(value) : value };
+    }
     q->text = buf_take(&h.text);
     free(h.at);
 }
@@ -132,6 +136,19 @@ size_t http_server_count_header(const HttpServerRequest *q, Str name) {
     return n;
 }
 
+static const HttpServerHeader *find_query(const HttpServerRequest *q, Str name) {
+    for (size_t i = 0; i < q->n_query; i++)
+        if (str_eq(q->headers[q->n_headers + i].name, name)) return &q->headers[q->n_headers + i];
+    return NULL;
+}
+
+Str http_server_query(const HttpServerRequest *q, Str name) {
+    const HttpServerHeader *h = find_query(q, name);
+    return h ? h->value : STR("");
+}
+
+bool http_server_has_query(const HttpServerRequest *q, Str name) { return find_query(q, name) != NULL; }
+
 bool http_server_has_header(const HttpServerRequest *q, Str name) { return http_server_count_header(q, name) > 0; }
 
 static bool is_name(Str s) {
@@ -178,13 +195,24 @@ static void wake_up(HttpServerRequest *q) {
     q->server->mhd->MHD_resume_connection(q->connection);
 }
 
+static void add_one(HttpServerRequest *q, struct MHD_Response *r, const HttpServerHeader *h) {
+    char *name = str_dup(h->name), *value = str_dup(h->value);
+    q->server->mhd->MHD_add_response_header(r, name, value);             /* rejects line breaks itself */
+    free(name);
+    free(value);
+}
+
+static bool has_name(const HttpServerHeader *headers, size_t n, Str name) {
+    for (size_t i = 0; i < n; i++)
+        if (headers[i].name.n == name.n && strncasecmp(headers[i].name.at, name.at, name.n) == 0) return true;
+    return false;
+}
+
 static void add_headers(HttpServerRequest *q, struct MHD_Response *r, const HttpServerHeader *headers, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        char *name = str_dup(headers[i].name), *value = str_dup(headers[i].value);
-        q->server->mhd->MHD_add_response_header(r, name, value);         /* rejects line breaks itself */
-        free(name);
-        free(value);
-    }
+    const HttpServerConfig *c = &q->server->config;
+    for (size_t i = 0; i < n; i++) add_one(q, r, &headers[i]);
+    for (size_t i = 0; i < c->n_headers; i++)
+        if (!has_name(headers, n, c->headers[i].name)) add_one(q, r, &c->headers[i]);
 }
 
 static bool give_response(HttpServerRequest *q, int status, struct MHD_Response *r, size_t bytes, bool streaming) {

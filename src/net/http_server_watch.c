@@ -27,10 +27,12 @@ void http_server_watch_conn(HttpServerConn *c) {
     struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = c };
     epoll_ctl(s->epoll, EPOLL_CTL_ADD, c->fd, &event); /* if this fails, a peer that left is noticed at the next send */
     pthread_mutex_lock(&s->lock);
+    bool first = !s->conns;
     c->next = s->conns;
     if (c->next) c->next->prev = c;
     s->conns = c;
     pthread_mutex_unlock(&s->lock);
+    if (first) wake(s);                                /* the thread may wait without a deadline */
 }
 
 /* Called before the struct may be freed: the descriptor is closed later and would raise events until then. */
@@ -129,13 +131,21 @@ static bool is_watching(HttpServer *s) {
     return watching;
 }
 
+/* Without connections and without `tick` there is nothing to do until one is made. */
+static int wait_ms(HttpServer *s) {
+    pthread_mutex_lock(&s->lock);
+    bool idle = !s->conns && !s->dead && !s->config.tick;
+    pthread_mutex_unlock(&s->lock);
+    return idle ? -1 : TICK_MS;
+}
+
 static void *watch(void *arg) {
     HttpServer *s = arg;
     int64_t next = 0;
     while (is_watching(s)) {
         struct epoll_event events[EVENTS];
         free_dead(s);                                  /* no event of an earlier batch refers to them */
-        int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
+        int n = epoll_wait(s->epoll, events, EVENTS, wait_ms(s));
         for (int i = 0; i < n; i++) {
             uint64_t count;
             if (events[i].data.ptr != s) peer_ended(events[i].data.ptr);

@@ -120,6 +120,9 @@ bool store_lease_any(Store *s);                              /* true if another 
 
 /* store_run.c */
 bool store_run_number(Store *s, Str id, int64_t *n, Error *err);             /* 0: no such run */
+#define STORE_RUN_COLUMNS "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot, title, cost"
+enum { STORE_RUN_COUNT = 15 };                               /* of these columns */
+StoreRun store_run_of(const StoreQuery *q);
 static inline int64_t store_event_id(int64_t run, uint64_t seq) { return (run << 32) | (int64_t)(seq > UINT32_MAX ? UINT32_MAX : seq); }
 
 /* store_verify.c. `previous` is the hash of the event before e, or store_chain_first of the run. `out` may be `previous`. */

@@ -84,7 +84,7 @@ bool store_run_title(Store *s, Str id, Str title, Error *err) {
     return store_unlock(s, store_end(&q, store_bind(&q, "ss", id, title) && store_row(&q, &(bool){ 0 })));
 }
 
-static StoreRun run_of(const StoreQuery *q) {
+StoreRun store_run_of(const StoreQuery *q) {
     StoreRun r = { .id = store_text(q, 0), .status = store_text(q, 1), .agent = store_text(q, 2), .parent = store_text(q, 3),
                    .session = store_text(q, 4), .started_ns = store_int(q, 5), .ended_ns = store_int(q, 6), .turns = store_int(q, 7),
                    .tool_calls = store_int(q, 8), .usage = store_text(q, 9), .title = store_text(q, 13), .cost = store_double(q, 14) };
@@ -95,14 +95,12 @@ static StoreRun run_of(const StoreQuery *q) {
     return r;
 }
 
-#define RUN_COLUMNS "SELECT id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage, pid, pid_start, boot, title, cost FROM runs "
-
 bool store_run_get(Store *s, Str id, bool (*each)(void *ctx, const StoreRun *run), void *ctx, bool *found, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, RUN_COLUMNS "WHERE id = ?1", "find run", err);
+    StoreQuery q = store_walk(s, STORE_RUN_COLUMNS " FROM runs WHERE id = ?1", "find run", err);
     bool ok = store_bind(&q, "s", id) && store_row(&q, found);
     if (ok && *found) {
-        StoreRun run = run_of(&q);
+        StoreRun run = store_run_of(&q);
         (void)each(ctx, &run);
     }
     return store_unlock(s, store_end(&q, ok));
@@ -122,10 +120,10 @@ bool store_run_status(Store *s, Str id, Buf *status, Error *err) {
 
 bool store_run_each(Store *s, bool (*each)(void *ctx, const StoreRun *run), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, RUN_COLUMNS "ORDER BY started_ns DESC, id DESC", "list runs", err);
+    StoreQuery q = store_walk(s, STORE_RUN_COLUMNS " FROM runs ORDER BY started_ns DESC, id DESC", "list runs", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
-        StoreRun run = run_of(&q);
+        StoreRun run = store_run_of(&q);
         if (!each(ctx, &run)) break;
     }
     return store_unlock(s, store_end(&q, ok));

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOMS = """base shell value starlark schema template sandbox net desktop event store artifact policy script hook tool
-model agent mcp guard serve cli""".split()
+model agent mcp guard doors cli""".split()
 DOOR = re.compile(r"harness(_\w+)?\.[ch]")    # implements include/harness.h: may include all rooms
 MAX_LINES = 1000
 # Inner rooms, in their order: a file in one includes headers of its own and of those before it. Files that lie directly

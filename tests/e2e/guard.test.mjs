@@ -388,7 +388,7 @@ test('an agent writes neither its own hooks nor ours', t => {
   const deny = ['echo x > harness.md', 'echo x >> .claude/settings.json', 'tee .mcp.json < x', 'cp /tmp/x .claude/settings.json', 'cp /tmp/.mcp.json .', 'mv .claude old', 'rm -rf .claude', 'rm -r .cl*',
     'rm *.md', 'rm -rf .', `rm -rf ${p.dir}`, 'sed -i s/a/b/ harness.md', 'sed -ni p harness.md', 'cd .claude && echo x > settings.json', 'sh -c "echo x > harness.md"', 'env A=1 tee harness.md',
     'python3 edit.py harness.md', 'dd if=x of=harness.md', 'git checkout other -- harness.md', 'truncate -s0 harness.md', 'ln harness.md x', 'chmod +w .claude/settings.json', 'find . -name x -fprint harness.md',
-    'sort -o harness.md x', 'harness trust', 'harness approvals approve x --yes', 'harness mcp approve --yes', 'harness guard uninstall claude', 'HARNESS_TRUST=/ harness run', 'export HARNESS_TRUST=/',
+    'sort -o harness.md x', 'harness trust', 'harness approvals approve x --yes', 'harness console --open', 'harness mcp approve --yes', 'harness guard uninstall claude', 'HARNESS_TRUST=/ harness run', 'export HARNESS_TRUST=/',
     'env HARNESS_TRUST=/ make', 'sudo tee ~/.claude/settings.json', 'cat x | tee -a .git/hooks/pre-commit', '{ echo a; } > harness.md', 'rsync x .codex/hooks.json', 'ls > harness.md'];
   for (const command of deny) assert.match(reason(p.claude('Bash', { command })), /protected|only a person/, command);
   const ask = ['echo x > $F', 'rm "$X"', 'cd $D && rm settings.json', 'cp a $(cat where)'];

@@ -1,10 +1,10 @@
 /* harness approvals: open questions of all processes of the project, and stored answers. */
 #include <unistd.h>
-#include "base/clock.h"
 #include "cli/terminal/confirm_terminal.h"
 #include "cli/state.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/timeline.h"
+#include "store/store_page.h"
 #include "value/dict.h"
 #include "value/json.h"
 
@@ -27,18 +27,8 @@ static void add_member(Buf *b, const char *key, Str text) {
 
 static bool list_json(void *ctx, const StoreApproval *a) {
     Waiting *w = ctx;
-    Buf *b = &w->cli->out;
-    char time[CLOCK_TEXT_SIZE];
-    clock_format(a->asked_ns, time);
-    buf_add(b, w->n++ ? STR(",\n  {\"id\":") : STR("  {\"id\":"));
-    json_write_string(b, a->id, false);
-    add_member(b, "run", a->run);
-    add_member(b, "call", a->call);
-    add_member(b, "tool", a->tool);
-    buf_add_fmt(b, ",\"args\":" STR_FMT, STR_ARG(a->args));
-    add_member(b, "why", a->why);
-    add_member(b, "asked", str_from(time));
-    buf_add_char(b, '}');
+    buf_add(&w->cli->out, w->n++ ? STR(",\n  ") : STR("  "));
+    store_page_approval_json(&w->cli->out, a, waits(w->store, a->run));
     return true;
 }
 

@@ -31,18 +31,10 @@ static bool start(char *const *argv) {
     return ok;
 }
 
-bool browser_open(void *ctx, Str url, Error *err) {
-    (void)ctx;
-    (void)err;
+bool browser_start(Str url) {
     const char *browser = getenv("BROWSER");
     bool display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
     if (!browser || !browser[0]) browser = display ? "xdg-open" : "";
-    Buf text = { 0 };
-    buf_add(&text, STR("To authorize, open this address in a browser:\n"));
-    cli_escape_all(&text, url, false);
-    buf_add_char(&text, '\n');
-    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
-    buf_clear(&text);
     Arena arena = { 0 };
     char *argv[WORDS_MAX + 2], *rest = arena_fmt(&arena, "%s", browser), *word, *address = arena_fmt(&arena, STR_FMT, STR_ARG(url));
     size_t n = 0;
@@ -51,7 +43,21 @@ bool browser_open(void *ctx, Str url, Error *err) {
         if (word[0]) argv[n++] = strcmp(word, "%s") == 0 ? (placed = true, address) : word;
     if (n && !placed) argv[n++] = address;
     argv[n] = NULL;
-    if (n && !start(argv)) fprintf(stderr, "cannot start %s.\n", argv[0]);
+    bool ok = n && start(argv);
+    if (n && !ok) fprintf(stderr, "cannot start %s.\n", argv[0]);
     arena_clear(&arena);
-    return true;                                           /* the address was printed: the user can open it anyway */
+    return ok;
+}
+
+bool browser_open(void *ctx, Str url, Error *err) {
+    (void)ctx;
+    (void)err;
+    Buf text = { 0 };
+    buf_add(&text, STR("To authorize, open this address in a browser:\n"));
+    cli_escape_all(&text, url, false);
+    buf_add_char(&text, '\n');
+    (void)cli_write(STDERR_FILENO, buf_str(&text), false);
+    buf_clear(&text);
+    (void)browser_start(url);                              /* the address was printed: the user can open it anyway */
+    return true;
 }

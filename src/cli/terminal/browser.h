@@ -7,3 +7,5 @@
  * appended; no shell), else xdg-open if there is a display. Otherwise the user opens it. Does not wait. For
  * OAuthConfig.open; `ctx` is not used. */
 bool browser_open(void *ctx, Str url, Error *err);
+/* The same without the message; false: there is no browser. */
+bool browser_start(Str url);

@@ -59,7 +59,7 @@ bool mcp_serve_http(McpHost *s, const McpHttpConfig *config, Cancel *stop, Error
     Http *h = mem_zero(1, sizeof *h);
     h->server = s;
     h->config = config;
-    h->rates = http_rates_new(config->requests_per_minute);
+    h->rates = http_gate_rates_new();
     pthread_mutex_init(&h->lock, NULL);
     HttpServerConfig net = { .address = config->address, .port = config->port, .scheduler = s->scheduler, .bound = bound, .admit = http_admit, .handle = handle,
                          .tick = tick, .ctx = h, .log = s->config.log };
@@ -73,7 +73,7 @@ bool mcp_serve_http(McpHost *s, const McpHttpConfig *config, Cancel *stop, Error
     http_server_stop(h->net, LEAVE_MS);
     http_sessions_tidy(h, 0);
     serve_auth_free(h->auth);
-    http_rates_free(h->rates);
+    http_gate_rates_free(h->rates);
     buf_clear(&h->resource);
     buf_clear(&h->metadata_url);
     pthread_mutex_destroy(&h->lock);

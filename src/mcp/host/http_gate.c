@@ -1,45 +1,9 @@
 #include "mcp/host/http_private.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <strings.h>
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/mem.h"
-#include "net/target.h"
 
 /* ---- rate limits ---- */
 
-enum {
-    RATE_SLOTS = 1024,                   /* addresses tracked; two may share a slot */
-    RATE_REMOTE = 6000,                  /* a minute, from another machine */
-    RATE_FAILED = 60,                    /* wrong tokens a minute */
-    MINUTE_MS = 60000,
-};
-
-typedef struct Bucket { int64_t at_ms; double level; } Bucket;           /* level: taken and not yet drained */
-typedef struct Slot { Bucket all, failed; } Slot;
-typedef struct HttpRates { int64_t limit; Slot slots[RATE_SLOTS]; } HttpRates;
-
-HttpRates *http_rates_new(int64_t requests_per_minute) {
-    HttpRates *r = mem_zero(1, sizeof *r);
-    r->limit = requests_per_minute;
-    return r;
-}
-
-void http_rates_free(HttpRates *r) { free(r); }
-
-/* Seconds to wait; 0: proceed. */
-static int64_t take(Bucket *b, int64_t limit) {
-    int64_t now = clock_mono_ns() / 1000000;
-    b->level -= (double)(now - b->at_ms) * (double)limit / MINUTE_MS;
-    if (b->level < 0) b->level = 0;
-    b->at_ms = now;
-    if (b->level + 1 > (double)limit) return (int64_t)((b->level + 1 - (double)limit) * 60 / (double)limit) + 1;
-    b->level += 1;
-    return 0;
-}
-
-static Slot *slot_of(HttpRates *r, const Address *a) { return &r->slots[hash_bytes((Str){ (const char *)a->at, a->v6 ? 16 : 4 }) % RATE_SLOTS]; }
+enum { RATE_REMOTE = 6000 };             /* a minute, from another machine */
 
 static void reply_wait(Http *h, HttpServerRequest *q, int64_t seconds) {
     char text[24];
@@ -51,51 +15,14 @@ static void reply_wait(Http *h, HttpServerRequest *q, int64_t seconds) {
 
 /* ---- Host and Origin ---- */
 
-static bool is_local_name(Str host) {
-    static const char *const local[] = { "localhost", "127.0.0.1", "[::1]", "::1" };
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-        if (host.n == strlen(local[i]) && strncasecmp(host.at, local[i], host.n) == 0) return true;
-    return false;
-}
-
-/* HOST or HOST:PORT; a bracketed IPv6 address keeps its brackets. False: neither. */
-static bool host_part(Str text, Str *host) {
-    ptrdiff_t end = text.n && text.at[0] == '[' ? str_find_char(text, ']') + 1 : str_find_char(text, ':');
-    if (end < 0) end = (ptrdiff_t)text.n;
-    *host = str_sub(text, 0, (size_t)end);
-    Str port = str_sub(text, (size_t)end, text.n);
-    uint16_t number;
-    return host->n && (port.n == 0 || (port.at[0] == ':' && target_parse_port(str_sub(port, 1, port.n), &number)));
-}
-
-static bool is_listed(StrList list, Str name) {
-    for (size_t i = 0; i < list.n; i++)
-        if (list.at[i].n == name.n && strncasecmp(list.at[i].at, name.at, name.n) == 0) return true;
-    return false;
-}
-
-static Str without_brackets(Str host) { return host.n > 1 && host.at[0] == '[' ? str_sub(host, 1, host.n - 1) : host; }
-
-/* Protects against DNS rebinding: the Host header then has the attacker's name. Any IP address is accepted when
- * listening on all addresses, since DNS cannot redirect an address. */
-static bool host_allowed(const Http *h, Str text) {
-    Str host, bound = str_from(h->config->address);
-    Address address, own;
-    if (!host_part(text, &host)) return false;
-    if (is_listed(h->config->hosts, host) || is_listed(h->config->hosts, text) || str_eq(without_brackets(host), bound)) return true;
-    if (!address_parse(bound, &own)) return false;
-    bool any = str_eq(bound, STR("0.0.0.0")) || str_eq(bound, STR("::"));
-    if (any && address_parse(without_brackets(host), &address)) return true;
-    return (any || address_is_loopback(&own)) && is_local_name(host);
+static HttpGateNames names_of(const Http *h) {
+    const McpHttpConfig *c = h->config;
+    return (HttpGateNames){ c->address, c->hosts.at, c->origins.at, c->hosts.n, c->origins.n };
 }
 
 bool http_origin_allowed(const Http *h, Str origin) {
-    Str rest = origin, host;
-    if (is_listed(h->config->origins, origin)) return true;
-    if (str_starts(rest, STR("http://"))) rest = str_sub(rest, 7, rest.n);
-    else if (str_starts(rest, STR("https://"))) rest = str_sub(rest, 8, rest.n);
-    else return false;
-    return host_part(rest, &host) && is_local_name(host);
+    HttpGateNames names = names_of(h);
+    return http_gate_origin_known(&names, origin);
 }
 
 /* ---- tokens ---- */
@@ -114,11 +41,11 @@ void http_refuse(Http *h, HttpServerRequest *q, ServeAuthAnswer why, const char 
     buf_clear(&value);
 }
 
-static void check_token(Http *h, HttpServerRequest *q, Slot *slot) {
+static void check_token(Http *h, HttpServerRequest *q) {
     ServeWho who;
     ServeAuthAnswer answer = serve_auth_quick(h->auth, http_server_header(q, STR("Authorization")), &who);
     if (answer == AUTH_OK || answer == AUTH_LATER) return;
-    int64_t wait = take(&slot->failed, RATE_FAILED);
+    int64_t wait = http_gate_take(h->rates, http_server_peer(q), HTTP_GATE_FAILED, HTTP_GATE_FAILED_MAX);
     if (wait) reply_wait(h, q, wait);
     else if (answer == AUTH_NONE) http_refuse(h, q, answer, "a token is needed: send the header Authorization: Bearer TOKEN");
     else http_refuse(h, q, answer, "the token is not valid for this server");
@@ -164,18 +91,18 @@ static void reply_method(Http *h, HttpServerRequest *q) {
 }
 
 static int64_t limit_for(const Http *h, const Address *peer) {
-    return h->rates->limit ? h->rates->limit : address_is_loopback(peer) ? 0 : RATE_REMOTE;
+    return h->config->requests_per_minute ? h->config->requests_per_minute : address_is_loopback(peer) ? 0 : RATE_REMOTE;
 }
 
 void http_admit(void *http, HttpServerRequest *q) {
     Http *h = http;
     Str origin = http_server_header(q, STR("Origin")), path = http_server_path(q), method = http_server_method(q);
-    Slot *slot = slot_of(h->rates, http_server_peer(q));
-    int64_t limit = limit_for(h, http_server_peer(q)), wait = limit ? take(&slot->all, limit) : 0;
+    HttpGateNames names = names_of(h);
+    int64_t limit = limit_for(h, http_server_peer(q)), wait = limit ? http_gate_take(h->rates, http_server_peer(q), HTTP_GATE_REQUEST, limit) : 0;
     if (wait) reply_wait(h, q, wait);
-    else if (http_server_count_header(q, STR("Host")) != 1 || !host_allowed(h, http_server_header(q, STR("Host"))))
+    else if (!http_gate_host(&names, q))
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "the Host header does not match this server: start it with --host NAME to add a name");
-    else if (http_server_count_header(q, STR("Origin")) > 1 || (origin.n && !http_origin_allowed(h, origin)))
+    else if (http_server_count_header(q, STR("Origin")) > 1 || (origin.n && !http_gate_origin_known(&names, origin)))
         http_reply_error(h, q, 403, VALUE_GONE, RPC_INVALID_REQUEST, "this origin is not allowed: start the server with --origin ORIGIN to allow it");
     else if (http_server_count_header(q, STR("Authorization")) > 1)
         http_reply_error(h, q, 400, VALUE_GONE, RPC_INVALID_REQUEST, "the header Authorization occurs more than once");
@@ -184,5 +111,5 @@ void http_admit(void *http, HttpServerRequest *q) {
         http_reply_error(h, q, 404, VALUE_GONE, RPC_INVALID_REQUEST, "not found: the server is at /mcp");
     else if (str_eq(method, STR("OPTIONS")) && origin.n) reply_preflight(h, q);
     else if (!is_served(method)) reply_method(h, q);
-    else check_token(h, q, slot);
+    else check_token(h, q);
 }

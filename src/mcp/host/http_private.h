@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include "mcp/host/host_private.h"
 #include "mcp/host/auth.h"
-#include "net/http_server.h"
+#include "net/http_gate.h"
 
 enum {
     HTTP_SESSIONS_MAX = 4096,            /* of both kinds */
@@ -84,7 +84,7 @@ struct Http {
     const McpHttpConfig *config;
     HttpServer *net;
     ServeAuth *auth;
-    struct HttpRates *rates;             /* owned by mcp/host/http_gate.c; only used by the epoll thread */
+    HttpGateRates *rates;                /* only used by the epoll thread */
     Buf resource, metadata_url;          /* our URL, and that of its metadata */
     pthread_mutex_t lock;                /* guards what follows */
     HttpSession *buckets[HTTP_BUCKETS];
@@ -105,8 +105,6 @@ bool http_start_stream(Http *h, HttpServerRequest *q, Str session);
 /* mcp/host/http_gate.c: access control, before the body is read. Refuses by responding. */
 void http_admit(void *http, HttpServerRequest *q);
 void http_refuse(Http *h, HttpServerRequest *q, ServeAuthAnswer why, const char *text);      /* 401 or 403, with instructions for the client */
-struct HttpRates *http_rates_new(int64_t requests_per_minute);
-void http_rates_free(struct HttpRates *r);
 bool http_origin_allowed(const Http *h, Str origin);
 
 /* mcp/host/http_session.c. Both return a reference; NULL: not found, or too many. */

@@ -1,0 +1,346 @@
+#include "doors/console_private.h"
+#include <ctype.h>
+#include "base/clock.h"
+#include "store/store_page.h"
+
+enum {
+    PAGE_USUAL = 50, PAGE_MAX = 200, SCAN_MAX = 20000,
+    EVENTS_USUAL = 500, EVENTS_MAX = 1000, EVENTS_BYTES = 4 << 20, EVENTS_SCAN = 50000,
+    ARTIFACTS_MAX = 1000, ARTIFACT_USUAL = 1 << 20, ARTIFACT_MAX = 16 << 20,
+    CALLS_RUNS = 2000, CALLS_EVENTS = 100000,
+};
+
+/* ---- the list ---- */
+
+typedef struct Listing {
+    Buf out;
+    Str status, agent, search;
+    bool all, any_agent;
+    int64_t since_ns, limit, n, scanned, last;
+} Listing;
+
+static bool contains(Str text, Str part) {
+    for (size_t i = 0; i + part.n <= text.n; i++) {
+        size_t k = 0;
+        while (k < part.n && tolower((unsigned char)text.at[i + k]) == tolower((unsigned char)part.at[k])) k++;
+        if (k == part.n) return true;
+    }
+    return false;
+}
+
+static bool wanted(const Listing *l, const StoreRun *r) {
+    if (!l->all && r->title.n == 0 && r->turns == 0) return false;           /* of `harness call` and MCP clients */
+    if (l->status.n && !str_eq(r->status, l->status)) return false;
+    if (!l->any_agent && !str_eq(r->agent, l->agent)) return false;
+    if (r->started_ns < l->since_ns) return false;
+    return !l->search.n || contains(r->title, l->search) || contains(r->agent, l->search) || contains(r->id, l->search);
+}
+
+static bool list_run(void *ctx, int64_t n, const StoreRun *r) {
+    Listing *l = ctx;
+    l->scanned++;
+    l->last = n;
+    if (!wanted(l, r)) return true;
+    if (l->n++) buf_add_char(&l->out, ',');
+    store_page_run_json(&l->out, r);
+    return l->n < l->limit;
+}
+
+/* 90s, 15m, 12h, 7d: the time that long ago. */
+static bool read_since(ConsoleCall *c, int64_t *out, Error *err) {
+    Str text = http_server_query(c->q, STR("since"));
+    int64_t n = 0;
+    if (!http_server_has_query(c->q, STR("since"))) return true;
+    char last = text.n ? text.at[text.n - 1] : 0;
+    int64_t unit = last == 's' ? 1 : last == 'm' ? 60 : last == 'h' ? 3600 : last == 'd' ? 86400 : 0;
+    bool ok = unit && text.n > 1 && text.n <= 7;
+    for (size_t i = 0; ok && i + 1 < text.n; i++) ok = isdigit((unsigned char)text.at[i]), n = n * 10 + (text.at[i] - '0');
+    if (!ok || n > 100000) return error_set(err, ERR_VALIDATION, "since is not an age like 90s, 15m, 12h or 7d");
+    return *out = clock_wall_ns() - n * unit * 1000000000, true;
+}
+
+static void end_page(Buf *out, int64_t next) {
+    if (next > 0) buf_add_fmt(out, ",\"next\":\"%lld\"", (long long)next);
+    else buf_add(out, STR(",\"next\":null"));
+}
+
+void console_runs(ConsoleCall *c) {
+    Error err = { 0 };
+    int64_t before = 0;
+    Listing l = { .limit = PAGE_USUAL, .status = http_server_query(c->q, STR("status")), .agent = http_server_query(c->q, STR("agent")),
+                  .search = http_server_query(c->q, STR("search")), .all = str_eq(http_server_query(c->q, STR("all")), STR("1")),
+                  .any_agent = !http_server_has_query(c->q, STR("agent")) };
+    buf_add(&l.out, STR("{\"runs\":["));
+    bool ok = console_query_int(c, "limit", 1, PAGE_MAX, &l.limit, &err) && console_query_int(c, "before", 1, INT64_MAX, &before, &err)
+        && read_since(c, &l.since_ns, &err) && store_page_runs(c->console->config->store, before, SCAN_MAX, list_run, &l, &err);
+    if (!ok) return buf_clear(&l.out), console_fail(c, &err);
+    buf_add_char(&l.out, ']');
+    end_page(&l.out, l.n >= l.limit || l.scanned >= SCAN_MAX ? l.last : 0);
+    buf_add_fmt(&l.out, ",\"scanned\":%lld}", (long long)l.scanned);
+    console_reply(c, 200, &l.out);
+}
+
+/* ---- one run ---- */
+
+typedef struct Found { Buf json, status; } Found;
+
+static bool take_run(void *ctx, const StoreRun *r) {
+    Found *f = ctx;
+    store_page_run_json(&f->json, r);
+    buf_add(&f->status, r->status);
+    return true;
+}
+
+static bool find(ConsoleCall *c, Found *f, Error *err) {
+    bool found = false;
+    Str id = c->part[0];
+    if (!store_run_get(c->console->config->store, id, take_run, f, &found, err)) return false;
+    return found || error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(id));
+}
+
+bool console_find_run(ConsoleCall *c, Buf *status) {
+    Found f = { 0 };
+    Error err = { 0 };
+    bool ok = find(c, &f, &err);
+    if (ok) buf_add(status, buf_str(&f.status));
+    else console_fail(c, &err);
+    buf_clear(&f.json);
+    buf_clear(&f.status);
+    return ok;
+}
+
+bool console_waits(Store *s, Str run) {
+    Buf status = { 0 };
+    bool alive = store_run_status(s, run, &status, NULL) && str_eq(buf_str(&status), STR("running"));
+    buf_clear(&status);
+    return alive;
+}
+
+typedef struct Questions { Buf *out; Str run; bool waiting; size_t n; } Questions;
+
+static bool add_question(void *ctx, const StoreApproval *a) {
+    Questions *q = ctx;
+    if (!str_eq(a->run, q->run)) return true;
+    if (q->n++) buf_add_char(q->out, ',');
+    store_page_approval_json(q->out, a, q->waiting);
+    return true;
+}
+
+void console_run(ConsoleCall *c) {
+    Error err = { 0 };
+    Found f = { 0 };
+    Store *s = c->console->config->store;
+    uint64_t last = 0;
+    bool ok = find(c, &f, &err) && store_event_last(s, c->part[0], &last, &err);
+    if (ok) {
+        f.json.n--;                                                          /* without its last brace */
+        buf_add_fmt(&f.json, ",\"last\":%llu,\"questions\":[", (unsigned long long)last);
+        Questions q = { &f.json, c->part[0], str_eq(buf_str(&f.status), STR("running")), 0 };
+        ok = store_approval_each(s, add_question, &q, &err);
+        buf_add(&f.json, STR("]}"));
+    }
+    buf_clear(&f.status);
+    if (ok) return console_reply(c, 200, &f.json);
+    buf_clear(&f.json);
+    console_fail(c, &err);
+}
+
+/* ---- events ---- */
+
+typedef struct Events { Buf out; Str types; int64_t limit, n, scanned; uint64_t seen; bool more; } Events;
+
+static bool has_type(Str types, Str type) {
+    if (!types.n) return true;
+    while (types.n) {
+        ptrdiff_t comma = str_find_char(types, ',');
+        Str one = comma < 0 ? types : str_sub(types, 0, (size_t)comma);
+        types = comma < 0 ? STR("") : str_sub(types, (size_t)comma + 1, types.n);
+        if (one.n && str_starts(type, one)) return true;
+    }
+    return false;
+}
+
+static bool add_event(void *ctx, const Event *e) {
+    Events *l = ctx;
+    if (l->n >= l->limit || l->scanned >= EVENTS_SCAN || l->out.n > EVENTS_BYTES) return l->more = true, false;
+    l->scanned++;
+    l->seen = e->seq;
+    if (!has_type(l->types, e->type)) return true;
+    if (l->n++) buf_add_char(&l->out, ',');
+    event_write_json(&l->out, e);
+    return true;
+}
+
+void console_events(ConsoleCall *c) {
+    Error err = { 0 };
+    Buf status = { 0 };
+    Store *s = c->console->config->store;
+    Events l = { .limit = EVENTS_USUAL, .types = http_server_query(c->q, STR("types")) };
+    int64_t after = 0;
+    uint64_t last = 0;
+    if (!console_find_run(c, &status)) return;
+    buf_clear(&status);
+    buf_add(&l.out, STR("{\"events\":["));
+    bool ok = console_query_int(c, "limit", 1, EVENTS_MAX, &l.limit, &err) && console_query_int(c, "after", 0, UINT32_MAX - 1, &after, &err)
+        && store_event_each(s, c->part[0], (uint64_t)after + 1, add_event, &l, &err) && store_event_last(s, c->part[0], &last, &err);
+    if (!ok) return buf_clear(&l.out), console_fail(c, &err);
+    buf_add(&l.out, l.more ? STR("],\"next\":") : STR("],\"next\":null"));
+    if (l.more) buf_add_fmt(&l.out, "%llu", (unsigned long long)l.seen);
+    buf_add_fmt(&l.out, ",\"last\":%llu}", (unsigned long long)last);
+    console_reply(c, 200, &l.out);
+}
+
+/* ---- artifacts ---- */
+
+static bool add_artifact(void *ctx, const StoreArtifact *a) {
+    Buf *out = ctx;
+    buf_add(out, out->n > 1 ? STR(",{\"key\":") : STR("{\"key\":"));
+    json_write_string(out, a->key, false);
+    console_add_member(out, "tool", a->tool);
+    console_add_member(out, "mime", a->mime);
+    buf_add_fmt(out, ",\"bytes\":%lld,\"time\":", (long long)a->bytes);
+    store_page_time(out, a->time_ns);
+    buf_add_char(out, '}');
+    return true;
+}
+
+void console_artifacts(ConsoleCall *c) {
+    Error err = { 0 };
+    Buf out = { 0 };
+    if (!console_find_run(c, &out)) return;
+    buf_reset(&out);
+    buf_add_char(&out, '[');
+    if (!store_page_artifacts(c->console->config->store, c->part[0], ARTIFACTS_MAX, add_artifact, &out, &err)) return buf_clear(&out), console_fail(c, &err);
+    buf_add_char(&out, ']');
+    console_reply(c, 200, &out);
+}
+
+void console_artifact(ConsoleCall *c) {
+    Error err = { 0 };
+    Buf bytes = { 0 }, size = { 0 }, name = { 0 };
+    int64_t offset = 0, limit = ARTIFACT_USUAL;
+    uint64_t total = 0;
+    bool ok = console_query_int(c, "offset", 0, INT32_MAX, &offset, &err) && console_query_int(c, "limit", 1, ARTIFACT_MAX, &limit, &err)
+        && store_artifact_get(c->console->config->store, c->part[0], c->part[1], (uint64_t)offset, (uint64_t)limit, &bytes, &total, &err);
+    if (!ok) return buf_clear(&bytes), console_fail(c, &err);
+    buf_add_fmt(&size, "%llu", (unsigned long long)total);
+    buf_add_fmt(&name, "attachment; filename=\"" STR_FMT "\"", STR_ARG(c->part[1]));
+    HttpServerHeader headers[] = { { STR("Content-Type"), STR("application/octet-stream") }, { STR("Content-Disposition"), buf_str(&name) },
+                                   { STR("Content-Security-Policy"), STR("sandbox") }, { STR("X-Total"), buf_str(&size) } };
+    http_server_answer(c->q, 200, headers, sizeof headers / sizeof *headers, &bytes);
+    buf_clear(&size);
+    buf_clear(&name);
+}
+
+/* ---- recorded calls ---- */
+
+/* The calls of one run, with how each ended. */
+typedef struct Recorded { uint64_t seq; int64_t time_ns; Str id, tool, args, agent, outcome, step, rule; } Recorded;
+typedef struct Calls {
+    Store *store;
+    Buf out;
+    Str tool;
+    int64_t limit, n, last, scanned;
+    Arena arena;
+    Heap *heap;
+    VEC(Recorded) at;                    /* of the run that is being read */
+    Error *err;
+    bool failed, more;
+} Calls;
+
+static Recorded *find_call(Calls *l, Str id) {
+    for (size_t i = l->at.n; i > 0; i--)
+        if (str_eq(l->at.at[i - 1].id, id)) return &l->at.at[i - 1];
+    return NULL;
+}
+
+static Str keep_member(Calls *l, Value data, const char *key) { return arena_str(&l->arena, value_member_text(data, key)); }
+
+static void begin_call(Calls *l, const Event *e, Value data) {
+    Buf args = { 0 };
+    if (!json_write(&args, value_member(data, "args"), &(JsonWrite){ 0 }, NULL)) buf_reset(&args), buf_add(&args, STR("{}"));
+    VEC_PUSH(&l->at, ((Recorded){ .seq = e->seq, .time_ns = e->time_ns, .id = keep_member(l, data, "id"), .tool = keep_member(l, data, "name"),
+                                  .args = arena_str(&l->arena, buf_str(&args)), .agent = arena_str(&l->arena, e->agent), .outcome = STR("open") }));
+    buf_clear(&args);
+}
+
+static void end_call(Calls *l, const Event *e, Value data) {
+    Recorded *r = find_call(l, value_member_text(data, "id"));
+    if (!r) return;
+    r->outcome = str_eq(e->type, STR("tool.completed")) ? STR("completed") : str_eq(e->type, STR("tool.failed")) ? STR("failed") : STR("refused");
+    r->step = keep_member(l, data, "step");
+    r->rule = keep_member(l, data, "rule");
+}
+
+static bool take_event(void *ctx, const Event *e) {
+    Calls *l = ctx;
+    Value data;
+    bool begins = str_eq(e->type, STR("tool.started"));
+    bool ends = str_eq(e->type, STR("tool.completed")) || str_eq(e->type, STR("tool.failed")) || str_eq(e->type, STR("tool.refused"));
+    if (++l->scanned > CALLS_EVENTS) return false;
+    if (!begins && !ends) return true;
+    heap_reset(l->heap);
+    if (!json_read(l->heap, e->data, NULL, &data, NULL) || !value_is_dict(data)) return true;
+    if (begins) begin_call(l, e, data);
+    else end_call(l, e, data);
+    return true;
+}
+
+static void add_text_or_null(Buf *out, const char *key, Str text) {
+    if (text.n) return console_add_member(out, key, text);
+    buf_add_fmt(out, ",\"%s\":null", key);
+}
+
+static void add_call(Calls *l, Str run, const Recorded *r) {
+    Buf *out = &l->out;
+    buf_add(out, l->n++ ? STR(",{\"run\":") : STR("{\"run\":"));
+    json_write_string(out, run, false);
+    buf_add_fmt(out, ",\"seq\":%llu,\"time\":", (unsigned long long)r->seq);
+    store_page_time(out, r->time_ns);
+    console_add_member(out, "id", r->id);
+    console_add_member(out, "tool", r->tool);
+    buf_add_fmt(out, ",\"args\":" STR_FMT ",\"redacted\":%s", STR_ARG(r->args), str_find(r->args, STR("[redacted]")) >= 0 ? "true" : "false");
+    console_add_member(out, "outcome", r->outcome);
+    add_text_or_null(out, "step", r->step);
+    add_text_or_null(out, "rule", r->rule);
+    console_add_member(out, "agent", r->agent);
+    buf_add_char(out, '}');
+}
+
+/* A page ends with a whole run, so that its number is the cursor. */
+static bool calls_of_run(void *ctx, int64_t n, const StoreRun *r) {
+    Calls *l = ctx;
+    if (l->n >= l->limit || l->scanned > CALLS_EVENTS) return l->more = true, false;
+    l->at.n = 0;
+    if (!store_event_each(l->store, r->id, 0, take_event, l, l->err)) return l->failed = true, false;
+    for (size_t i = l->at.n; i > 0; i--)
+        if (!l->tool.n || str_eq(l->at.at[i - 1].tool, l->tool)) add_call(l, r->id, &l->at.at[i - 1]);
+    arena_clear(&l->arena);
+    l->arena = (Arena){ 0 };
+    l->last = n;
+    return true;
+}
+
+static bool calls_of_one(void *ctx, const StoreRun *r) { return calls_of_run(ctx, 0, r); }
+
+void console_calls(ConsoleCall *c) {
+    Error err = { 0 };
+    int64_t before = 0;
+    bool found = true;
+    Str run = http_server_query(c->q, STR("run"));
+    Calls l = { .store = c->console->config->store, .tool = http_server_query(c->q, STR("tool")), .limit = PAGE_USUAL, .heap = heap_new(0), .err = &err };
+    buf_add(&l.out, STR("{\"calls\":["));
+    bool ok = console_query_int(c, "limit", 1, EVENTS_MAX, &l.limit, &err) && console_query_int(c, "before", 1, INT64_MAX, &before, &err);
+    if (ok && run.n) ok = store_run_get(l.store, run, calls_of_one, &l, &found, &err);
+    else if (ok) ok = store_page_runs(l.store, before, CALLS_RUNS, calls_of_run, &l, &err);
+    if (ok && !found) ok = error_set(&err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(str_sub(run, 0, CONSOLE_ID_MAX)));
+    ok = ok && !l.failed;
+    heap_free(l.heap);
+    arena_clear(&l.arena);
+    VEC_CLEAR(&l.at);
+    if (!ok) return buf_clear(&l.out), console_fail(c, &err);
+    buf_add_char(&l.out, ']');
+    end_page(&l.out, l.more ? l.last : 0);
+    buf_add_char(&l.out, '}');
+    console_reply(c, 200, &l.out);
+}

@@ -1,0 +1,130 @@
+#include "store/store_page.h"
+#include "base/clock.h"
+#include "store/store_private.h"
+#include "value/json.h"
+
+bool store_page_runs(Store *s, int64_t before, size_t max, StoreRunEach *each, void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, STORE_RUN_COLUMNS ", n FROM runs WHERE n < ?1 ORDER BY n DESC LIMIT ?2", "list runs", err);
+    bool some = true, ok = store_bind(&q, "ii", before > 0 ? before : INT64_MAX, (int64_t)max);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreRun run = store_run_of(&q);
+        if (!each(ctx, store_int(&q, STORE_RUN_COUNT), &run)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+bool store_page_run_number(Store *s, Str id, int64_t *n, Error *err) {
+    store_lock(s);
+    return store_unlock(s, store_run_number(s, id, n, err));
+}
+
+bool store_page_artifacts(Store *s, Str run, size_t max, bool (*each)(void *ctx, const StoreArtifact *a), void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, "SELECT key, tool, mime, time_ns, length(bytes) FROM artifacts WHERE run = ?1 ORDER BY rowid LIMIT ?2", "list artifacts", err);
+    bool some = true, ok = store_bind(&q, "si", run, (int64_t)max);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreArtifact a = { store_text(&q, 0), store_text(&q, 1), store_text(&q, 2), store_int(&q, 3), store_int(&q, 4) };
+        if (!each(ctx, &a)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+/* ---- decisions ---- */
+
+static bool has_decisions(Store *s, bool *out, Error *err) {
+    StoreQuery q = store_walk(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'decisions'", "list decisions", err);
+    *out = false;
+    return store_end(&q, q.stmt && store_row(&q, out));
+}
+
+bool store_page_decisions(Store *s, int64_t before, size_t max, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err) {
+    bool there;
+    store_lock(s);
+    if (!has_decisions(s, &there, err)) return store_unlock(s, false);
+    if (!there) return store_unlock(s, true);
+    StoreQuery q = store_walk(s, "SELECT n, time_ns, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root FROM decisions "
+                                 "WHERE n < ?1 ORDER BY n DESC LIMIT ?2", "list decisions", err);
+    bool some = true, ok = store_bind(&q, "ii", before > 0 ? before : INT64_MAX, (int64_t)max);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreDecision d = { store_int(&q, 0), store_int(&q, 1), store_text(&q, 2), store_text(&q, 3), store_text(&q, 4), store_text(&q, 5),
+                            store_text(&q, 6), store_text(&q, 7), store_text(&q, 8), store_text(&q, 9), store_text(&q, 10), store_text(&q, 11),
+                            store_text(&q, 12) };
+        if (!each(ctx, &d)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+/* ---- costs ---- */
+
+#define COST_SUMS "count(*), sum(turns), sum(tool_calls), sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.input'), 0) ELSE 0 END), " \
+    "sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.output'), 0) ELSE 0 END), " \
+    "sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.cached'), 0) ELSE 0 END), sum(cost) FROM runs WHERE started_ns >= ?1 " \
+    "AND (usage = '' OR json_valid(usage)) GROUP BY key ORDER BY key DESC LIMIT ?2"
+
+bool store_page_costs(Store *s, bool by_day, int64_t since_ns, size_t max, bool (*each)(void *ctx, const StoreCost *c), void *ctx, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_walk(s, by_day ? "SELECT date(started_ns / 1000000000, 'unixepoch') AS key, " COST_SUMS : "SELECT agent AS key, " COST_SUMS,
+                              "add up costs", err);
+    bool some = true, ok = store_bind(&q, "ii", since_ns, (int64_t)max);
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        StoreCost c = { store_text(&q, 0), store_int(&q, 1), store_int(&q, 2), store_int(&q, 3), store_int(&q, 4), store_int(&q, 5), store_int(&q, 6),
+                        store_double(&q, 7) };
+        if (!each(ctx, &c)) break;
+    }
+    return store_unlock(s, store_end(&q, ok));
+}
+
+/* ---- JSON ---- */
+
+void store_page_time(Buf *out, int64_t ns) {
+    char text[CLOCK_TEXT_SIZE];
+    if (!ns) {
+        buf_add(out, STR("null"));
+        return;
+    }
+    clock_format(ns, text);
+    buf_add_fmt(out, "\"%.19sZ\"", text);
+}
+
+static void add_member(Buf *b, const char *key, Str text) {
+    buf_add_fmt(b, ",\"%s\":", key);
+    json_write_string(b, text, false);
+}
+
+void store_page_run_json(Buf *b, const StoreRun *r) {
+    buf_add(b, STR("{\"id\":"));
+    json_write_string(b, r->id, false);
+    add_member(b, "status", r->status);
+    buf_add(b, STR(",\"started\":"));
+    store_page_time(b, r->started_ns);
+    buf_add(b, STR(",\"ended\":"));
+    store_page_time(b, r->ended_ns);
+    add_member(b, "agent", r->agent);
+    add_member(b, "title", r->title);
+    buf_add_fmt(b, ",\"cost\":%.6f,\"turns\":%lld,\"tool_calls\":%lld,\"usage\":" STR_FMT, r->cost, (long long)r->turns, (long long)r->tool_calls,
+                STR_ARG(r->usage.n ? r->usage : STR("{}")));
+    add_member(b, "parent", r->parent);
+    add_member(b, "session", r->session);
+    buf_add_char(b, '}');
+}
+
+void store_page_approval_json(Buf *b, const StoreApproval *a, bool waiting) {
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(a->asked_ns, time);
+    buf_add(b, STR("{\"id\":"));
+    json_write_string(b, a->id, false);
+    add_member(b, "run", a->run);
+    add_member(b, "call", a->call);
+    add_member(b, "tool", a->tool);
+    buf_add_fmt(b, ",\"args\":" STR_FMT, STR_ARG(a->args));
+    add_member(b, "why", a->why);
+    add_member(b, "asked", str_from(time));
+    add_member(b, "rule", a->rule);
+    buf_add(b, STR(",\"expires\":"));
+    store_page_time(b, a->expires_ns);
+    add_member(b, "state", a->state);
+    buf_add_fmt(b, ",\"answer\":" STR_FMT, STR_ARG(a->answer.n ? a->answer : STR("null")));
+    add_member(b, "by", a->by);
+    buf_add_fmt(b, ",\"waiting\":%s,\"redacted\":%s}", waiting ? "true" : "false", str_find(a->args, STR("[redacted]")) >= 0 ? "true" : "false");
+}
