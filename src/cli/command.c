@@ -65,12 +65,12 @@ const Command command_table[] = {
                  "limits, policy, hooks and the sandbox apply. JSON is an object with the\n"
                  "arguments; - reads it from standard input. Prints the value as JSON. Exits 1\n"
                  "when the result is an error: {\"error\": ...}. Without a terminal, what needs\n"
-                 "confirmation is refused unless --yes or --approve allows it. A background task\n"
-                 "is waited for; with --no-wait it continues in the background, and task_poll,\n"
-                 "task_await and task_cancel with its id report on it or end it.",
+                 "confirmation is refused unless --yes or --approve allows it; with --ask it waits\n"
+                 "for an answer from elsewhere. A background task is waited for; with --no-wait it\n"
+                 "continues, and task_poll, task_await and task_cancel with its id are about it.",
         .example = "harness call read_file '{\"path\": \"README.md\"}'\n"
                    "harness call run_command --arg command='make test' --trace",
-        .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms}\n"
+        .json = "{tool_call_id, name, content, value, artifacts, is_error, error, provider, elapsed_ms, run}\n"
                 "\n"
                 "content is a list of typed blocks, value is what the tool returned. error is present only\n"
                 "after a failure: {class, step, rule, message}; class is repairable, retryable or fatal.\n"

@@ -68,6 +68,7 @@ const Flag command_flags_call[] = {
     { "--raw", NULL, NULL, NULL, "print the text that a model would see" },
     { "--trace", NULL, NULL, NULL, "each step with its time, on standard error" },
     SESSION_FLAGS,
+    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" },
     { "--ephemeral", NULL, NULL, NULL, "store nothing" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
@@ -84,6 +85,7 @@ const Flag command_flags_call[] = {
     { "--replay", NULL, "FILE", NULL, "answer from a recording" }, \
     { "--file", NULL, "FILE", NULL, "send this image or PDF too; again for more" }, \
     SESSION_FLAGS, \
+    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" }, \
     { "--ephemeral", NULL, NULL, NULL, "store nothing" }, \
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" }, \
     { 0 }

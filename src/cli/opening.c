@@ -47,7 +47,9 @@ int opening_config(Opening *o, Cli *cli, RuntimeConfig *out) {
     Error err = { 0 };
     int64_t timeout_ms = 0;
     gather(o);
-    if (!timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (args_has(&cli->args, "--ask") && args_has(&cli->args, "--ephemeral"))
+        error_set(&err, ERR_VALIDATION, "--ask cannot be used with --ephemeral: the questions could not be answered");
+    if (err.kind != ERR_NONE || !timeout_flag(cli, &timeout_ms, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     *out = (RuntimeConfig){ .dir = cli_project(cli), .config = cli->config, .tools = args_value(&cli->args, "--tools"),
                             .ephemeral = args_has(&cli->args, "--ephemeral"), .own_process = true, .lenient = args_has(&cli->args, "--lenient"),
                             .yes = args_has(&cli->args, "--yes"), .approve = o->approve.at, .n_approve = o->approve.n,
@@ -188,8 +190,17 @@ int opening_open_reading(Opening *o, Cli *cli) {
     return status;
 }
 
+/* --ask: the question is in the store, and the answer comes from there; `cancel` fires then. */
+static ConfirmAnswer wait_for_answer(void *ctx, const ConfirmQuestion *q, Cancel *cancel) {
+    (void)ctx;
+    (void)q;
+    while (cancel_sleep(cancel, (int64_t)3600 * 1000000000, NULL)) continue;
+    return CONFIRM_NO;
+}
+
 void opening_run_config(Opening *o, RunConfig *out) {
     out->person = confirm_terminal_person(o->terminal);
+    if (args_has(&o->cli->args, "--ask")) out->person = (Person){ .confirm = wait_for_answer, .apart = true, .source = "store" };
     int fd = o->events < 0 ? -1 : fcntl(o->events, F_DUPFD_CLOEXEC, 3);      /* another run of this process needs it too */
     if (fd < 0) return;
     o->sink = event_sink_lines(fd, true);

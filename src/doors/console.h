@@ -8,8 +8,9 @@
  *   console_page.c     the files of the page, which are compiled in
  *   console_runs.c     runs, events, artifacts      console_spans.c   the waterfall of a run
  *   console_control.c  approvals, cancel, say       console_stream.c  server-sent events
- *   console_jobs.c     other processes in the background
- *   console_project.c  the project */
+ *   console_child.c    other processes              console_jobs.c    those in the background
+ *   console_project.c  what other commands print, calls               console_files.c  its files, tests that are saved
+ *   console_cost.c     costs, decisions */
 #pragma once
 #include "base/cancel.h"
 #include "base/log.h"

@@ -92,7 +92,7 @@ void console_stream(ConsoleCall *c);
 void console_streams_changed(ConsoleStreams *s);                             /* this process wrote to the store */
 void console_streams_job(ConsoleStreams *s, Str json);                       /* sends the event `job` */
 
-/* ---- children ---- */
+/* ---- console_child.c ---- */
 typedef struct ConsoleChild {            /* zero-initialise, console_child_clear at the end */
     const char *argv[32];                /* after the program's name, which console_child_run adds; NULL ends them */
     Str input;
@@ -105,6 +105,8 @@ typedef struct ConsoleChild {            /* zero-initialise, console_child_clear
 bool console_child_run(ConsoleCall *c, ConsoleChild *child, Error *err);
 void console_child_clear(ConsoleChild *child);
 bool console_child_start(Console *console, const char *const *argv, int *pid, int *in, int *out, int *err_fd, Error *err);
+bool console_child_error(ConsoleCall *c, const ConsoleChild *child, Error *err);      /* true: it printed an error as JSON, which *err is now */
+bool console_child_explain(const ConsoleChild *child, Error *err);          /* it printed no JSON: what it said last is the reason. Always false */
 void console_child_kill(int pid);                                            /* its group */
 
 /* ---- console_jobs.c ---- */
@@ -122,14 +124,16 @@ void console_tools(ConsoleCall *c);
 void console_policy(ConsoleCall *c);
 void console_project(ConsoleCall *c);
 void console_trust(ConsoleCall *c);
+void console_models(ConsoleCall *c);
 void console_servers(ConsoleCall *c);
+void console_call(ConsoleCall *c);
+
+/* ---- console_files.c ---- */
 void console_files(ConsoleCall *c);
 void console_file(ConsoleCall *c);
-void console_call(ConsoleCall *c);
 void console_test(ConsoleCall *c);
-void console_simulate(ConsoleCall *c);
 
-/* ---- costs ---- */
+/* ---- console_cost.c ---- */
 void console_cost(ConsoleCall *c);
 void console_decisions(ConsoleCall *c);
 /* Appends the list of guarded agents, from the newest decisions. */

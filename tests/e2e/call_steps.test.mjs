@@ -15,10 +15,11 @@ test('a value, in every form', t => {
   assert.equal(p.run(['call', 'up', '{"text":"a"}', '--raw']).stdout, '{"out":"AA"}\n');
   const { call, status } = p.call('up', { text: 'a' });
   assert.equal(status, 0);
-  assert.deepEqual({ ...call, tool_call_id: '', elapsed_ms: 0 }, {
-    tool_call_id: '', name: 'up', content: [{ type: 'text', text: '{"out":"AA"}' }], value: { out: 'AA' }, artifacts: [], is_error: false, elapsed_ms: 0,
+  assert.deepEqual({ ...call, tool_call_id: '', elapsed_ms: 0, run: '' }, {
+    tool_call_id: '', name: 'up', content: [{ type: 'text', text: '{"out":"AA"}' }], value: { out: 'AA' }, artifacts: [], is_error: false, elapsed_ms: 0, run: '',
   });
   assert.match(call.tool_call_id, /^call_/);
+  assert.equal(call.run, p.events()[0].run);
   assert.equal(p.run(['call', 'up', '-'], { input: '{"text":"b"}' }).stdout, '{"out":"BB"}\n');
   assert.equal(p.run(['call', 'up', '--arg', 'text=5', '--arg', 'times=3']).stdout, '{"out":"555"}\n');
   assert.equal(p.run(['call', 'up', '{"text":"x"}', '--arg', 'times=1']).stdout, '{"out":"X"}\n');

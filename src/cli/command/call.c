@@ -156,8 +156,12 @@ static void show_place(void *ctx, CallStep step, int64_t ns, Str detail) {
 
 /* ---- the call ---- */
 
-static void print(Cli *cli, const Result *r) {
-    if (cli->json) result_write_json(&cli->out, r);
+static void print(Cli *cli, const Run *run, const Result *r) {
+    if (cli->json) {
+        result_write_json(&cli->out, r);
+        cli->out.n--;                                    /* its last brace */
+        buf_add_fmt(&cli->out, ",\"run\":\"" STR_FMT "\"}", STR_ARG(run_id(run)));
+    }
     else if (args_has(&cli->args, "--raw")) cli_add_bytes(cli, r->text);
     else result_write_value(&cli->out, r);
     buf_add_char(&cli->out, '\n');
@@ -191,7 +195,7 @@ static int call(Calling *c, Str session) {
     int status = CLI_OK;
     bool ok = tool_call(c->run, &what, NULL, &r, &err);
     if (ok) {
-        print(cli, &r);
+        print(cli, c->run, &r);
         if (!cli->json && r.unknown_tool && r.nearest.n == 0 && cli_flush(cli))
             cli_say(cli, SAY_HINT, STR("list tools with: harness tools"));
         status = r.is_error ? CLI_FAILED : CLI_OK;

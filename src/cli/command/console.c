@@ -1,12 +1,13 @@
 /* harness console: the runs of the project in a browser. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/random.h"
 #include "cli/mcp_http.h"
-#include "cli/state.h"
+#include "cli/report.h"
 #include "cli/terminal/browser.h"
 #include "cli/terminal/interrupt.h"
 #include "doors/console.h"
@@ -17,6 +18,9 @@ enum { TOKEN_MIN = 16, TOKEN_MAX = 512, REDIRECT_MAX = 4096 };
 typedef struct Opened {
     Cli *cli;
     McpHttp http;                        /* its address, hosts and origins */
+    Project *project;                    /* NULL: it does not load */
+    Store *store;
+    Buf root;                            /* the project's folder */
     Buf token, url, redirect;            /* redirect: the file that leads a browser to the URL; removed at the end */
 } Opened;
 
@@ -102,20 +106,37 @@ static void say_where(void *ctx, uint16_t port) {
 
 static void hide(void *ctx, Buf *json) { cli_hide_json(((Opened *)ctx)->cli, json); }
 
+/* A project that does not load can be looked at: its problems are what the user wants to see. */
+static bool open_state(Opened *o, Error *err) {
+    Problems problems = { 0 };
+    Buf path = { 0 };
+    char real[PATH_MAX];
+    const char *dir = cli_project(o->cli);
+    bool loaded = report_load(o->cli, false, &o->project, &problems);
+    if (!loaded) report_problems(o->cli, &problems), o->project = NULL;
+    problems_clear(&problems);
+    if (loaded) cli_know(o->cli, o->project);
+    if (loaded) buf_add(&o->root, o->project->root);
+    else if (o->cli->config) return error_set(err, ERR_CONFIG, "%s does not load", o->cli->config);
+    else if (!realpath(dir ? dir : ".", real)) return error_set(err, ERR_IO, "%s: %m", dir ? dir : ".");
+    else buf_add(&o->root, str_from(real));
+    bool ok = store_default_path(buf_str(&o->root), &path, err) && store_open(path.at, false, &o->store, err);
+    buf_clear(&path);
+    return ok;
+}
+
 static int serve(Opened *o) {
     Error err = { 0 };
-    State s;
-    if (!state_open(o->cli, &s)) return CLI_FAILED;
+    if (!open_state(o, &err)) return cli_fail(o->cli, CLI_FAILED, &err);
     const McpHttpConfig *http = &o->http.config;
     ConsoleConfig config = { .names = { o->http.address, http->hosts.at, http->origins.at, http->hosts.n, http->origins.n }, .port = http->port,
-                             .token = buf_str(&o->token), .root = s.project->root, .config = o->cli->config, .store = s.store,
+                             .token = buf_str(&o->token), .root = buf_str(&o->root), .config = o->cli->config, .store = o->store,
                              .version = harness_version(), .log = &o->cli->log, .bound = say_where, .hide = hide, .ctx = o };
     Cancel *stop = cancel_new(NULL, 0);
     Interrupt *interrupt = interrupt_start(stop);
     bool ok = console_serve(&config, stop, &err);
     interrupt_stop(interrupt);
     cancel_free(stop);
-    state_close(&s);
     if (o->redirect.n) unlink(o->redirect.at);
     return ok ? CLI_OK : cli_fail(o->cli, CLI_FAILED, &err);
 }
@@ -126,7 +147,10 @@ int command_console(Cli *cli) {
     int status;
     if (!mcp_http_listen(&o.http, cli, "127.0.0.1:7717", &err) || !choose_token(&o, &err)) status = cli_fail(cli, CLI_WRONG_USE, &err);
     else status = serve(&o);
+    store_close(o.store);
+    if (o.project) project_free(o.project);
     mcp_http_clear(&o.http);
+    buf_clear(&o.root);
     buf_clear(&o.token);
     buf_clear(&o.url);
     buf_clear(&o.redirect);
