@@ -5,7 +5,6 @@ import { takeToken, get } from './api.js';
 import * as live from './live.js';
 import { plural, line } from './format.js';
 import { isTyping } from './list.js';
-import * as bridge from './bridge.js';
 
 const views = [
   { name: 'runs', title: 'Runs', load: () => import('./runs.js') },
@@ -107,7 +106,6 @@ async function begin() {
   live.on('link', link);
   live.on('hello', ({ open: n }) => questions(n));
   live.on('approvals', ({ open: n }) => questions(n));
-  bridge.start();
   try {
     state.about = await get('about');
     document.getElementById('project').textContent = line(state.about.name, 60);

@@ -5,8 +5,8 @@ import { get } from './api.js';
 import { count, money, plain } from './format.js';
 
 export function view(main) {
-  const since = h('select', { 'aria-label': 'Time', on: { change: load } }, [['7d', 'Last week'], ['30d', 'Last month'], ['90d', 'Last 90 days'], ['365d', 'Last year']].map(([v, t]) => h('option', { value: v }, t)));
-  since.value = '30d';
+  const since = h('select', { 'aria-label': 'Time', on: { change: load } }, [['7', 'Last week'], ['30', 'Last month'], ['90', 'Last 90 days'], ['365', 'Last year']].map(([v, t]) => h('option', { value: v }, t)));
+  since.value = '30';
   const place = h('div.viewbody', waiting(6));
   let turn = 0;
   show(main, h('div.viewhead', h('h1', 'Cost'), h('div.filters', since)), place);
@@ -14,7 +14,7 @@ export function view(main) {
   async function load() {
     const mine = ++turn;
     try {
-      const [day, agent, model] = await Promise.all(['day', 'agent', 'model'].map(by => get('cost', { since: since.value, by })));
+      const [day, agent, model] = await Promise.all(['day', 'agent', 'model'].map(by => get('cost', { days: since.value, by })));
       if (mine === turn) draw(day, agent, model);
     } catch (e) {
       if (mine === turn) show(place, failure(e, load));

@@ -7,13 +7,15 @@ import { problem } from './simulator.js';
 import { bytes, line, plain, plural } from './format.js';
 
 export function view(main, { about }) {
-  const place = h('div.viewbody', waiting(6));
+  const place = h('div.viewbody', waiting(6)), trusted = h('span');
   let closed = false;
-  show(main, h('div.viewhead', h('h1', 'Project'), h('div.meta', h('span.mono', plain(about?.root)), h('span', `harness ${plain(about?.version)}`), about?.trusted === false ? h('span.badge.warn', 'not trusted') : h('span.badge.done', 'trusted'))), place);
+  show(main, h('div.viewhead', h('h1', 'Project'), h('div.meta', h('span.mono', plain(about?.root)), h('span', `harness ${plain(about?.version)}`), trusted)), place);
   async function load() {
     try {
-      const [project, files] = await Promise.all([get('project'), get('files')]);
-      if (!closed) draw(place, project, files, about);
+      const [project, files, trust] = await Promise.all([get('project'), get('files'), get('trust')]);
+      if (closed) return;
+      show(trusted, h(`span.badge.${isTrusted(trust) ? 'done' : 'warn'}`, trust.state === 'not needed' ? 'needs no trust' : plain(trust.state)));
+      draw(place, project, files, trust);
     } catch (e) {
       if (!closed) show(place, failure(e, load));
     }
@@ -22,13 +24,16 @@ export function view(main, { about }) {
   return { close: () => { closed = true; } };
 }
 
-function draw(place, project, files, about) {
+const isTrusted = trust => ['trusted', 'not needed'].includes(trust.state);
+
+function draw(place, project, files, trust) {
   const text = h('div'), problems = project.problems ?? [];
   const open = async path => {
     try { show(text, h('h3.mono', plain(path)), block((await get('file', { path })).text, path)); } catch (e) { show(text, failure(e, () => open(path))); }
   };
   show(place, h('div.stack',
-    about?.trusted === false ? h('p.note.warn', 'Calls, resume, fork and the simulator are off until this project is trusted. Read its files, then run in a terminal: ', h('code', 'harness trust')) : null,
+    isTrusted(trust) ? null : h('div.note.warn', h('p', 'Calls, resume, fork and the simulator are off until you trust this project. Read its files, then run in a terminal: ', h('code', 'harness trust')),
+      h('ul.plain', (trust.grants ?? []).slice(0, 50).map(g => h('li.mono', line(typeof g === 'string' ? g : JSON.stringify(g), 200))))),
     h('section.part', h('h2', 'Problems'), problems.length === 0 ? h('p.hint', 'None: every file loads.') : h('ul.plain.problems', problems.slice(0, 200).map(problem))),
     h('div.columns', part('Agents', project.agents), part('Hooks', project.hooks), part('Rules', project.rules), part('Tools', project.tools)),
     h('section.part', h('h2', 'Policy files'), files.length === 0 ? h('p.hint', 'There are none yet. ', h('code', 'harness init')) : h('ul.files', files.slice(0, 300).map(f => h('li.line', button(plain(f.path), () => open(f.path), { kind: 'link' }), h('span.hint', bytes(f.bytes)))))), text));

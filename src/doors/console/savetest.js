@@ -52,7 +52,7 @@ export function saveTest({ tool, args, outcome }) {
       }
     }
     draw();
-    return h('div.stack', labelled('Name', name, 'The file is .harness/tests/NAME.md'), labelled('The call', kind), what, preview, trouble, h('div.line', save, button('Close', close, { kind: 'quiet' })));
+    return h('div.stack', labelled('Name', name, 'The file is .harness/tests/NAME.yaml'), labelled('The call', kind), what, preview, trouble, h('div.line', save, button('Close', close, { kind: 'quiet' })));
   });
 }
 

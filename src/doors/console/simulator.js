@@ -1,6 +1,6 @@
 // The simulator: recorded calls judged by the files as they are and by a draft. No tool is executed, nothing is stored.
 
-import { h, show, button, empty, failure, labelled, say } from './dom.js';
+import { h, show, button, dialog, empty, failure, labelled, say } from './dom.js';
 import { get, post } from './api.js';
 import { windowed } from './list.js';
 import { args } from './text.js';
@@ -8,7 +8,7 @@ import { saveTest } from './savetest.js';
 import { count, duration, line, plain, plural, summary, tone } from './format.js';
 
 const drafts = new Map();                                            // path → text; null: the file is removed. Kept while the page is open
-const originals = new Map();
+const originals = new Map(), masked = new Set();                      // masked: files whose credentials the server does not show
 
 export function simulator() {
   const files = h('select', { 'aria-label': 'File', on: { change: open } }), text = h('textarea.mono.draft', { rows: '14', spellcheck: 'false', on: { input: write } });
@@ -41,12 +41,17 @@ export function simulator() {
     const path = files.value;
     if (!drafts.has(path) && !originals.has(path)) {
       text.disabled = true;
-      try { originals.set(path, (await get('file', { path })).text); } catch (e) { changed.textContent = `${path} could not be read: ${e.message}`; }
+      try {
+        const file = await get('file', { path });
+        originals.set(path, file.text);
+        if (file.redacted) masked.add(path);
+      } catch (e) { changed.textContent = `${path} could not be read: ${e.message}`; }
       text.disabled = false;
     }
     if (files.value !== path) return;
     text.value = drafts.get(path) ?? originals.get(path) ?? '';
-    text.disabled = drafts.get(path) === null;
+    text.disabled = drafts.get(path) === null || masked.has(path);
+    if (masked.has(path)) changed.textContent = `${path} holds credentials, which are not shown. Change it in an editor.`;
   }
 
   function write() {
@@ -60,7 +65,13 @@ export function simulator() {
   }
 
   function add() {
-    const path = prompt('Path of the new file, for example .harness/hooks/no_push.md');
+    dialog('New file in the draft', close => {
+      const path = h('input.mono', { type: 'text', spellcheck: 'false', placeholder: '.harness/hooks/no_push.md' });
+      return h('div.stack', labelled('Path', path), h('div.line', button('Add', () => { close(); begin(path.value.trim()); }, { kind: 'primary' }), button('Close', close, { kind: 'quiet' })));
+    });
+  }
+
+  function begin(path) {
     if (!path) return;
     if (![...files.options].some(o => o.value === path)) files.append(h('option', { value: path }, path));
     drafts.set(path, '');
@@ -100,7 +111,7 @@ export function simulator() {
     function fill() { list.reset(); list.set(only.checked ? result.rows.filter(r => r.changed) : result.rows); show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.')); }
     function pick(r) {
       show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), r.vendor ? h('span.tag', plain(r.vendor)) : null, r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
-        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
+        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted || r.source === 'guard' }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
       h('dl.args', [['Recorded', r.recorded], ['Before', r.before], ['After', r.after]].map(([name, v]) => v && [h('dt', name), h('dd', judged(v), v.rule ? [' by ', h('code', plain(v.rule))] : null, v.reason ? `: ${plain(v.reason)}` : null)])),
       h('section.part', h('h3', 'Arguments'), args(r.args))));
     }
