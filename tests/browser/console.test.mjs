@@ -133,8 +133,12 @@ test('deny with a reason, and changed arguments', async t => {
   await card.getByRole('button', { name: 'Change arguments…' }).click();
   await card.getByLabel('environment').selectOption('staging');
   await card.getByLabel('version').fill('1.4.3');
-  await card.getByRole('button', { name: 'Approve with these' }).click();
-  await card.getByText(/Approved/).waitFor();
+  await card.getByRole('button', { name: 'Use these arguments' }).click();
+  await card.first().getByText(/Changed by console/).waitFor();
+  const final = card.filter({ hasText: '1.4.3' }).filter({ has: page.getByRole('button', { name: 'Approve' }) });
+  assert.match(await final.innerText(), /staging/);                  // the final form is asked about again
+  assert.equal(deployed(p), '');
+  await final.getByRole('button', { name: 'Approve' }).click();
   await second.done;
   assert.equal(deployed(p), 'staging 1.4.3\n');
 });

@@ -94,8 +94,8 @@ function card(question, tool) {
     const fields = form(tool?.parameters ?? { type: 'object' }), trouble = h('div');
     fields.set(question.args);
     show(buttons);
-    show(more, h('p.hint', 'Changed arguments go through every rule and hook again. The event keeps both forms, and the agent is told.'), h('div.group', fields.element), trouble,
-      h('div.line', button('Approve with these', () => {
+    show(more, h('p.hint', 'Changed arguments go through every rule and hook again, and you are asked about the final form. The event keeps both forms, and the agent is told.'), h('div.group', fields.element), trouble,
+      h('div.line', button('Use these arguments', () => {
         let value;
         try { value = fields.get(); } catch (e) { show(trouble, h('p.note.bad', { role: 'alert' }, e.message)); return; }
         send('approve', { args: value });
@@ -123,6 +123,7 @@ function card(question, tool) {
     show(more);
     const answer = now?.answer?.answer ?? now?.answer, reason = now?.answer?.reason;
     const text = !now ? 'This question is gone.' : now.first ? `Another answer came first: ${now.message}` : now.state === 'withdrawn' ? 'The question was withdrawn: the run ended or it expired.'
+      : now.answer?.args ? `Changed${now.by ? ` by ${now.by}` : ''}. The call goes through the rules again; what asks about its final form appears below.`
       : `${answer === 'no' ? 'Denied' : 'Approved'}${now.by ? ` by ${now.by}` : ''}${reason ? `: ${reason}` : ''}.`;
     show(outcome, h(`p.badge.${answer === 'no' || now?.first || !now ? 'warn' : 'live'}`, plain(text)));
     say(text);
