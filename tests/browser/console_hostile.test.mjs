@@ -79,7 +79,7 @@ test('hostile text in every field of every view is only shown', async t => {
   const bad = attack().replaceAll('\u0000', '');
   const asked = atTerminal(t, p, ['run', '-p', bad], [['', 'n no'], ['', 'x']]);
   const run = await until(async () => (await p.runs().catch(() => []))[0]);
-  const page = await open('runs', { allow: ['404'] });
+  const page = await open('runs', { height: 2000 });
   await page.locator('.rows [role=row]').first().waitFor();
   await innocent(page, 'runs');
   await go(page, `run/${run.id}`);
@@ -126,7 +126,7 @@ test('hostile text in every field of every view is only shown', async t => {
 // The same attack as HTML: without the policy of the server it would run, so the test can see what it looks for.
 test('the policy stops what the page itself would never write', async t => {
   const { open, origin } = await console_(t);
-  const page = await open('', { allow: ['Content Security Policy', 'violates'] });
+  const page = await open('', { allow: ['Content Security Policy', 'violates', '404'] });
   const found = await page.evaluate(async () => {
     const box = document.createElement('div');
     box.innerHTML = '<img src="/nothing.png" onerror="window.pwned = 1"><style>body { opacity: 0.5 }</style>';

@@ -9,7 +9,7 @@ test('resume and fork from the page leave the events that they must', async t =>
   const { p, open } = await console_(t);
   const { reply } = await p.say(prompt);
   const before = (await p.show(reply.run)).events.length;
-  const page = await open(`run/${reply.run}`);
+  const page = await open(`run/${reply.run}`, { height: 2400 });          // high enough for every row
   await page.getByRole('treegrid').getByText('git push').first().waitFor();
   await page.getByRole('button', { name: 'Fork…' }).click();
   await page.getByLabel('Message').fill('say hello');

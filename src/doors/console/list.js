@@ -6,8 +6,9 @@ import { h } from './dom.js';
 const spare = 10;                                                    // rows beyond each end of the visible part
 
 // columns: [{ name, cls }]; height(): of a row, in pixels; cells(item): one node or text per column; classes(item): of the row;
-// open(item, index): Enter or a click; more(): asked for when the end comes near; role: 'grid' or 'treegrid' (then level(item)).
-export function windowed({ label, columns, height, cells, classes = () => '', open, moved, more, role = 'grid', level, cls = '' }) {
+// open(item, index): Enter or a click; more(): asked for when the end comes near; role: 'grid' or 'treegrid' (then level(item)); stick: a list
+// that is scrolled to its end stays there when rows are added.
+export function windowed({ label, columns, height, cells, classes = () => '', open, moved, more, role = 'grid', level, cls = '', stick = false }) {
   const head = h('div.row.head', { role: 'row', 'aria-rowindex': '1' },
     columns.map(c => h(`span.cell${c.cls ? `.${c.cls}` : ''}`, { role: 'columnheader' }, c.name)));
   const body = h('div.rows', { role: 'rowgroup' });
@@ -122,7 +123,14 @@ export function windowed({ label, columns, height, cells, classes = () => '', op
     element, key, draw: plan, body,
     get items() { return items; },
     // `done` false: there are more, and more() brings them.
-    set(list, done = true) { items = list; ended = done; if (active >= items.length) active = 0; plan(); },
+    set(list, done = true) {
+      const follows = stick && element.scrollTop > 0 && element.scrollTop + element.clientHeight >= element.scrollHeight - 4;
+      items = list;
+      ended = done;
+      if (active >= items.length) active = 0;
+      plan();
+      if (follows) requestAnimationFrame(() => { element.scrollTop = element.scrollHeight; });
+    },
     select, top() { element.scrollTop = 0; active = 0; plan(); },
     reset() { for (const { row } of drawn.values()) row.remove(); drawn.clear(); items = []; active = 0; selected = -1; element.scrollTop = 0; },
     close() { watch.disconnect(); },

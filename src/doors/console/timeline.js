@@ -12,7 +12,7 @@ export function timeline(trace, run) {
   let picked = null, pickedVersion = -1;
   const detail = h('div.detail', { role: 'region', 'aria-label': 'Details' });
   const list = windowed({
-    label: 'Steps of the run', role: 'treegrid', cls: 'trace', height: () => (narrow.matches ? 50 : 32), level: item => item.level,
+    label: 'Steps of the run', role: 'treegrid', cls: 'trace', stick: true, height: () => (narrow.matches ? 50 : 32), level: item => item.level,
     classes: item => (item.kind === 'note' ? `remark ${item.tone}` : item.kind), cells, moved: pick, open: () => split.classList.add('picked'),
     columns: [{ name: 'Step', cls: 'step' }, { name: 'Verdict and rule', cls: 'verdict' }, { name: 'Waterfall', cls: 'fall' }, { name: 'Time', cls: 'right.took' }],
   });
