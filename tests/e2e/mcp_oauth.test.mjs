@@ -77,6 +77,16 @@ test('the user authorizes once, later processes use the token', async t => {
   for (const { stdout, stderr } of [first, second]) assert.doesNotMatch(stdout + stderr, /access-token|refresh-token|the-code/);
 });
 
+test('a user who takes longer than the server may is asked once', async t => {
+  const { url, seen } = await world(t);
+  const slow = join(folder(t), 'slow.sh');
+  writeFileSync(slow, `#!/bin/sh\nsleep 7\nexec ${BROWSER} "$1"\n`, { mode: 0o755 });
+  const r = await start(['-C', folder(t), 'mcp', 'tools', url], { env: { BROWSER: slow, HARNESS_STATE: join(folder(t), 'state.db') } });
+  assert.equal(r.status, 0, r.stderr);
+  assert.equal(r.stderr.match(/open this address/g).length, 1);
+  assert.deepEqual([seen.visits, seen.registrations, seen.tokens.length], [1, 1, 1]);
+});
+
 test('a token that the server no longer accepts is refreshed without the user', async t => {
   const { url, seen } = await world(t);
   const dir = folder(t);

@@ -211,7 +211,7 @@ static int probe(Adding *a) {
     Error err = { 0 };
     int status = opening_open(&o, a->cli, NULL);
     if (status < 0) {
-        Cancel *cancel = cancel_new(NULL, (int64_t)(a->network || args_value(&a->cli->args, "--url") ? PROBE_DOWNLOAD_S : PROBE_S) * 1000000000);
+        Cancel *cancel = cancel_new_pausable(NULL, (int64_t)(a->network || args_value(&a->cli->args, "--url") ? PROBE_DOWNLOAD_S : PROBE_S) * 1000000000);
         Interrupt *interrupt = interrupt_start(cancel);
         interrupt_runtime(interrupt, o.rt);
         bool ok = mcp_remotes_ask(o.servers, a->name, cancel, &err);

@@ -89,10 +89,12 @@ static bool visit(OAuth *a, const OAuthFetch *f, const OAuthSite *site, const OA
     v->verifier = random_text(arena);
     oauth_secret(a, v->verifier);
     Cancel *cancel = cancel_new(f->cancel, patience * 1000000);
+    cancel_pause(f->cancel);                              /* the time of the user is not the server's */
     bool ok = write_address(a, site, client, scope, v, &url, err) && a->config.open(a->config.ctx, buf_str(&url), err)
               && (oauth_listen_wait(l, v->state, cancel, arena, &query, err) || error_wrap(err, "wait for the user to authorize"))
               && take_code(site, query, arena, &v->code, err);
     if (ok) oauth_secret(a, v->code);
+    cancel_resume(f->cancel);
     cancel_free(cancel);
     buf_clear(&url);
     return ok;

@@ -50,7 +50,7 @@ static Found probe(McpClient *c, Cancel *cancel, McpVersion *older, Error *err) 
         Error why = { 0 };
         bool sent = false;
         int status = 0;
-        Cancel *soon = cancel_new(cancel, (int64_t)PROBE_MS * 1000000);
+        Cancel *soon = cancel_new_pausable(cancel, (int64_t)PROBE_MS * 1000000);        /* the user may have to authorize first */
         bool ok = client_exchange(c, STR("server/discover"), VALUE_GONE, NULL, soon, h, &m, &sent, &status, &why);
         cancel_free(soon);
         if (!ok) {

@@ -100,7 +100,7 @@ static void list_one(void *arg) {
     Remote *s = l->server;
     RemoteLink *link;
     Error err = { 0 };
-    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(l->cancel, s->def->timeout_ms * 1000000) : NULL;
+    Cancel *own = s->def->timeout_ms > 0 ? cancel_new_pausable(l->cancel, s->def->timeout_ms * 1000000) : NULL;
     if (remotes_take(s, own ? own : l->cancel, &link, &err)) remotes_give(s, link);
     else LOG_WRITE(runtime_log(s->all->rt), LOG_WARN, "%s%s%s%s; server " STR_FMT " is unavailable, so its tools are missing", err.msg,
                    err.hint[0] ? " (" : "", err.hint, err.hint[0] ? ")" : "", STR_ARG(s->def->name));
@@ -140,7 +140,7 @@ static bool reach(McpRemotes *m, Str server, Str method, Value params, Cancel *c
     RemoteLink *link;
     bool sent;
     if (!s) return error_set(err, ERR_VALIDATION, "no MCP server is named \"" STR_FMT "\" (see harness mcp list)", STR_ARG(server));
-    Cancel *own = s->def->timeout_ms > 0 ? cancel_new(cancel, s->def->timeout_ms * 1000000) : NULL, *token = own ? own : cancel;
+    Cancel *own = s->def->timeout_ms > 0 ? cancel_new_pausable(cancel, s->def->timeout_ms * 1000000) : NULL, *token = own ? own : cancel;
     bool taken = remotes_take(s, token, &link, err);
     bool ok = taken && (!method.n || (mcp_client_request(link->client, method, params, NULL, token, heap, out, &sent, err)
         && remotes_redact(s, heap, out, err)));
