@@ -138,8 +138,7 @@ static Str data_of(Str name, Str text, uint32_t *first) {
     *first = 1;
     Str all = rest, dashes = skip_blanks(rest, first);
     if (dashes.n) rest = dashes;
-    else *first = 1;
-    if (!str_next_line(&rest, &line) || !line.n || !is_delimiter(line)) return is_data(name) ? all : STR("");
+    if (!str_next_line(&rest, &line) || !line.n || !is_delimiter(line)) return *first = 1, is_data(name) ? all : STR("");
     Str yaml = rest;
     ++*first;
     for (;;) {
