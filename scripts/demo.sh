@@ -44,8 +44,9 @@ show call list_orders '{"status": "open"}'
 part 'A call refused by policy: the tool exists, but is not in the allow-list.'
 show call drop_orders
 
-part 'A call refused by a hook: guard_amount.'
+part 'A call refused by a hook: guard_amount. The timeline of the run names it.'
 show run -p 'refund A-102 200'
+show runs show last
 
 part 'A call stopped by the sandbox: whatever the command is, the kernel says no.'
 show call run_command '{"command": "echo x > /etc/harness-was-here"}'
@@ -54,6 +55,7 @@ show sandbox -- bash -c 'echo hello >/dev/tcp/192.0.2.1/80'
 
 part 'A sub-agent: it has less than its parent, and the parent sees only its answer.'
 show run -p 'audit the orders'
+show runs show last
 
 part 'A large result is kept as an artifact: the model gets its head, its tail and a key.'
 printf '$ harness call run_command %s --raw\n' "'{\"command\": \"seq 1 9000\"}'"
@@ -63,6 +65,7 @@ printf '$ harness call run_command %s --raw\n' "'{\"command\": \"seq 1 9000\"}'"
 part 'An approval: money needs a person. Without one the answer is no, with one it is yes.'
 show run -p 'refund A-101 5'
 show run -p 'refund A-101 5' --approve refund_order
+show runs show last
 
 part 'A resumed run: killed in the middle, it goes on, and what was done is not done again.'
 rm -f data/refunds.log

@@ -53,7 +53,7 @@ bool past_agent(Store *s, Str run, Buf *agent, Error *err) {
 
 static bool add_cost(void *ctx, const StoreRun *r) {
     Buf *out = ctx;
-    buf_add_fmt(out, "so far: %lld turns, %lld calls", (long long)r->turns, (long long)r->tool_calls);
+    buf_add_fmt(out, "so far: %lld turn%s, %lld call%s", (long long)r->turns, r->turns == 1 ? "" : "s", (long long)r->tool_calls, r->tool_calls == 1 ? "" : "s");
     if (r->cost > 0) buf_add_fmt(out, ", $%.2f", r->cost);
     buf_add_char(out, '\n');
     return true;

@@ -186,6 +186,8 @@ test('a hundred recorded runs: the list, its filters, every view of each, resume
   const list = async (...args) => JSON.parse((await p.harness(['runs', '--json', ...args])).stdout);
   const runs = await list(), all = await list('--all');
   assert.deepEqual([runs.length, all.length], [n, n + 4]);
+  assert.deepEqual(all.filter(r => !r.title).map(r => r.tool), ['note', 'note', 'note', 'note']);
+  assert.ok(runs.every(r => r.tool === ''));
   for (const [i, run] of runs.slice(1).entries()) assert.ok(run.started <= runs[i].started, 'newest first');
   assert.deepEqual(runs.map(r => r.title).sort(), [...prompts].sort());
   // The filters.
@@ -204,7 +206,8 @@ test('a hundred recorded runs: the list, its filters, every view of each, resume
   const text = (await p.harness(['runs', '--all'])).stdout.trimEnd().split('\n');
   assert.equal(text.length, n + 4);
   const width = line => [...line].reduce((n, c) => n + (/[\u3000-\u9fff]/.test(c) ? 2 : 1), 0);
-  for (const line of text) assert.ok(width(line) <= 80, line);
+  for (const line of text) assert.ok(width(line) <= 80 && !/ $/.test(line), line);
+  assert.equal(text.filter(line => /completed +call note +0 turns +1 call$/.test(line)).length, 4);
   // Every view of every run.
   await pool(all, async run => {
     const page = `${p.state}/${run.id}.html`, about = `${run.id} ${run.title}`;

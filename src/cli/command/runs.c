@@ -11,16 +11,64 @@ enum { AGE_COLUMNS = 6, STATUS_COLUMNS = 11 };
 
 typedef struct Listing {
     Cli *cli;
+    Store *store;
     size_t n, hidden, limit, width;
     bool all;
     const char *status, *search;         /* NULL: any */
     int64_t since_ns;                    /* 0: any */
 } Listing;
 
+static void add_time(Buf *b, int64_t ns) {
+    char text[CLOCK_TEXT_SIZE];
+    clock_format(ns, text);
+    text[19] = 'Z';
+    text[20] = 0;
+    buf_add(b, str_from(text));
+}
+
+/* ---- the tool of a run without a prompt: harness call, an MCP client ---- */
+
+static bool take_tool(void *ctx, const Event *e) {
+    Buf *out = ctx;
+    EventType type = event_type_find(e->type);
+    if (type != EVENT_TOOL_STARTED && type != EVENT_TOOL_REFUSED) return true;
+    Heap *h = heap_new(0);
+    Value data;
+    if (json_read(h, e->data, NULL, &data, NULL)) buf_add(out, value_member_text(data, "name"));
+    heap_free(h);
+    return false;
+}
+
+/* The tool that was called first. */
+static void add_tool(const Listing *l, const StoreRun *r, Buf *out) {
+    if (r->title.n == 0 && r->tool_calls > 0) (void)store_event_each(l->store, r->id, 0, take_tool, out, NULL);
+}
+
 static bool list_json(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
-    buf_add(&l->cli->out, l->n++ ? STR(",\n  ") : STR("  "));
-    store_page_run_json(&l->cli->out, r);
+    Buf *b = &l->cli->out;
+    buf_add(b, l->n++ ? STR(",\n  {\"id\":") : STR("  {\"id\":"));
+    json_write_string(b, r->id, false);
+    buf_add(b, STR(",\"status\":"));
+    json_write_string(b, r->status, false);
+    buf_add(b, STR(",\"started\":\""));
+    add_time(b, r->started_ns);
+    buf_add(b, r->ended_ns ? STR("\",\"ended\":\"") : STR("\",\"ended\":null"));
+    if (r->ended_ns) {
+        add_time(b, r->ended_ns);
+        buf_add_char(b, '"');
+    }
+    buf_add(b, STR(",\"agent\":"));
+    json_write_string(b, r->agent, false);
+    buf_add(b, STR(",\"title\":"));
+    json_write_string(b, r->title, false);
+    Buf tool = { 0 };
+    add_tool(l, r, &tool);
+    buf_add(b, STR(",\"tool\":"));
+    json_write_string(b, buf_str(&tool), false);
+    buf_clear(&tool);
+    buf_add_fmt(b, ",\"cost\":%.6f,\"turns\":%lld,\"tool_calls\":%lld,\"usage\":" STR_FMT "}", r->cost, (long long)r->turns, (long long)r->tool_calls,
+                STR_ARG(r->usage.n ? r->usage : STR("{}")));
     return true;
 }
 
@@ -36,11 +84,14 @@ static void add_cell(Buf *out, Str text, size_t columns) {
 
 static bool list_text(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
-    Buf *b = &l->cli->out, age = { 0 }, title = { 0 }, tail = { 0 };
+    Buf *b = &l->cli->out, age = { 0 }, title = { 0 }, tool = { 0 }, tail = { 0 };
     report_age(&age, r->started_ns);
     if (r->agent.n) cli_escape_all(&title, r->agent, false), buf_add(&title, r->title.n ? STR(": ") : STR(""));
     cli_escape_all(&title, r->title, false);
-    buf_add_fmt(&tail, "%3lld turns %4lld calls", (long long)r->turns, (long long)r->tool_calls);
+    add_tool(l, r, &tool);
+    if (tool.n) buf_add(&title, title.n ? STR(": call ") : STR("call ")), cli_escape_all(&title, buf_str(&tool), false);
+    buf_add_fmt(&tail, "%3lld %-5s %4lld %-5s", (long long)r->turns, r->turns == 1 ? "turn" : "turns", (long long)r->tool_calls,
+                r->tool_calls == 1 ? "call" : "calls");
     if (r->cost > 0) buf_add_fmt(&tail, "  $%.2f", r->cost);
     size_t fixed = STATE_SHORT_ID + 2 + AGE_COLUMNS + 2 + STATUS_COLUMNS + 2, end = width_of(buf_str(&tail));
     add_cell(b, state_short_id(r->id), STATE_SHORT_ID);
@@ -48,6 +99,7 @@ static bool list_text(void *ctx, const StoreRun *r) {
     add_cell(b, r->status, STATUS_COLUMNS);
     if (l->width >= fixed + end + 12) {
         add_cell(b, buf_str(&title), l->width - fixed - end - 2);
+        while (tail.n && tail.at[tail.n - 1] == ' ') tail.n--;
         buf_add(b, buf_str(&tail));
     } else {
         width_add_cut(b, buf_str(&title), l->width > fixed ? l->width - fixed : 8);
@@ -55,6 +107,7 @@ static bool list_text(void *ctx, const StoreRun *r) {
     buf_add_char(b, '\n');
     buf_clear(&age);
     buf_clear(&title);
+    buf_clear(&tool);
     buf_clear(&tail);
     return true;
 }
@@ -110,6 +163,7 @@ int command_runs(Cli *cli) {
     Listing l;
     if (!read_flags(cli, &l, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!state_open(cli, &s)) return CLI_FAILED;
+    l.store = s.store;
     if (cli->json) buf_add(&cli->out, STR("[\n"));
     bool ok = store_run_each(s.store, list_one, &l, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
