@@ -87,6 +87,7 @@ static bool question(HookRun *r, const HookDef *def, bool again, bool *asked, Ho
 static void end_chain(HookRun *r, const HookDef *def, HookDecision decision, bool failed) {
     r->out->decision = decision;
     r->out->hook = def ? def->name : (Str){ 0 };
+    r->out->file = def ? def->origin.file : (Str){ 0 };
     r->out->failed = failed;
 }
 

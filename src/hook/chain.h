@@ -78,7 +78,7 @@ typedef struct HookOutcome {
     Value payload;                       /* after all modifications, in d->heap; d->payload itself if there were none. tool.pre:
                                           * `arguments` is regenerated; tool.post: `content` and `result` agree */
     Value request;                       /* HOOK_DELEGATE: the dict given to delegate() */
-    Str hook;                            /* that blocked or delegated; borrowed; empty: the dispatch itself */
+    Str hook, file;                      /* that blocked or delegated, and its file; borrowed; empty: the dispatch itself */
     bool failed;                         /* blocked because the hook failed */
     unsigned commands;                   /* programs started: the caller must then check the protected files */
     char reason[HOOK_REASON_MAX];        /* "hook NAME failed: …" after a failure; "cancelled" if the token fired */

@@ -27,6 +27,7 @@ typedef struct Result {                  /* zero-initialise; result_clear at the
     ResultRefusal refusal;
     CallStep step;                       /* of an error */
     Str error, rule;                     /* of an error: message, and the name of the rule or hook */
+    Str rule_file;                       /* the file of the hook; may be empty */
     bool unknown_tool;                   /* no tool has the name of the call */
     Str nearest;                         /* then: a tool with a similar name; may be empty */
     bool timed_out;

@@ -305,7 +305,8 @@ static void on_tool_ended(void *ctx, Str agent, int depth, const Result *r) {
     ShownTool t = take_tool(s, r->call_id);
     s->progress[0] = 0;
     s->since_ns = clock_mono_ns();
-    TimelineCall call = { .depth = depth, .name = r->name, .about = str_from(t.about), .verdict = buf_str(&verdict), .failed = r->is_error,
+    TimelineCall call = { .depth = depth, .name = r->name, .about = str_from(t.about), .verdict = buf_str(&verdict), .file = r->rule_file,
+                          .failed = r->is_error,
                           .elapsed_ns = r->elapsed_ns, .waited_ns = r->waited_ns, .cost = timeline_cost(r->value),
                           .output = buf_str(&output), .diff = buf_str(&diff) };
     timeline_add_call(&line, &call, &(TimelineStyle){ columns(), s->cli->color_err, false, true });

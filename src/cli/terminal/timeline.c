@@ -151,24 +151,37 @@ static size_t add_head(Buf *out, const TimelineCall *c, size_t indent, size_t co
     return used;
 }
 
-/* Writes the verdict below the call. */
+/* The verdict, with the file of the rule if both fit. */
+static void add_verdict(Buf *out, const TimelineCall *c, size_t room) {
+    Buf file = { 0 };
+    cli_escape_all(&file, c->file, false);
+    buf_add(out, c->verdict);
+    if (file.n && width_of(c->verdict) + width_of(buf_str(&file)) + 3 <= room) buf_add_fmt(out, " (" STR_FMT ")", STR_ARG(buf_str(&file)));
+    buf_clear(&file);
+}
+
+/* The verdict under the call. */
 static void add_narrow(Buf *out, const TimelineCall *c, Str time, size_t indent, const TimelineStyle *s) {
     Buf rest = { 0 };
     add_head(out, c, indent, s->width, s);
     buf_add_char(out, '\n');
-    buf_add_fmt(&rest, STR_FMT "%s" STR_FMT, STR_ARG(c->verdict), c->verdict.n && time.n ? " · " : "", STR_ARG(time));
+    size_t taken = indent + 2 + (time.n ? width_of(time) + 3 : 0);
+    add_verdict(&rest, c, s->width > taken ? s->width - taken : 0);
+    buf_add_fmt(&rest, "%s" STR_FMT, c->verdict.n && time.n ? " · " : "", STR_ARG(time));
     if (rest.n) add_body_line(out, buf_str(&rest), indent + 2, s, "\033[2m");
     buf_clear(&rest);
 }
 
-/* Writes the verdict on the same line, and the time at the right edge if there is room. */
+/* The verdict beside it, and the time at the right edge unless the verdict or its file needs that room. */
 static void add_wide(Buf *out, const TimelineCall *c, Str time, size_t indent, const TimelineStyle *s) {
     size_t at = s->width * 11 / 20, used = add_head(out, c, indent, at - 1, s), room = s->width - (used < at ? at : used + 1);
     size_t for_time = width_of(time) + 2;
-    bool with_time = width_of(c->verdict) + for_time <= room;
-    Buf verdict = { 0 };
+    Buf whole = { 0 }, verdict = { 0 };
     width_add_spaces(out, used < at ? at - used : 1);
-    width_add_cut(&verdict, c->verdict, room);
+    add_verdict(&whole, c, room);
+    bool with_time = width_of(buf_str(&whole)) + for_time <= room;
+    width_add_cut(&verdict, buf_str(&whole), room);
+    buf_clear(&whole);
     buf_add_fmt(out, "%s" STR_FMT "%s", paint(s, c->failed ? "\033[31m" : "\033[2m"), STR_ARG(buf_str(&verdict)), paint(s, "\033[0m"));
     if (with_time && time.n) {
         width_add_spaces(out, room - width_of(buf_str(&verdict)) - width_of(time));

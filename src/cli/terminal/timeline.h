@@ -12,6 +12,7 @@ typedef struct TimelineCall {
     int depth;
     Str name, about;                     /* about: its main argument, one line */
     Str verdict;                         /* "allowed", "asked you: yes", "blocked by …"; escaped already */
+    Str file;                            /* of the rule; unescaped; shown where there is room */
     bool failed, open;                   /* open: it has not ended */
     int64_t elapsed_ns, waited_ns;
     double cost;

@@ -135,6 +135,7 @@ static void take_refused(Timeline *t, const Event *e, Value data) {
     i->call.failed = true;
     i->end_ns = e->time_ns;
     i->call.output = keep(t, value_member_text(data, "message"));
+    i->call.file = keep(t, value_member_text(data, "file"));
     take_steps(t, i, data);
     set_verdict(t, i, &(TimelineVerdict){ .refused = true, .step = step, .rule = rule, .source = i->source, .by = i->by });
 }

@@ -151,6 +151,7 @@ bool pipe_before(Pipe *p) {
         bool stopped = out.hook.n == 0 && cancel_expired(p->f.cancel);       /* no hook refused, so the model
                                                                               * cannot repair this */
         Repair repair = stopped ? REPAIR_NEVER : REPAIR_REFUSED;
+        p->out->rule_file = arena_str(&p->kept.arena, out.file);
         return pipe_refuse(p, STEP_PRE, out.hook, repair, "%s", hook_outcome_say(&out, "blocked", said));
     }
     if (out.modified && (!take_modified(p, out.payload) || !pipe_rules(p))) return false;

@@ -227,6 +227,7 @@ bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fm
     pipe_event_start(p);
     event_data_str(&p->kept.data, "step", str_from(result_step_name(step)));
     if (r->rule.n) event_data_str(&p->kept.data, "rule", r->rule);
+    if (r->rule_file.n) event_data_str(&p->kept.data, "file", r->rule_file);
     event_data_str(&p->kept.data, "message", r->error);
     pipe_event_steps(p);
     pipe_event_end(p, EVENT_TOOL_REFUSED);

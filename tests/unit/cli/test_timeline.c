@@ -92,6 +92,24 @@ static void test_diff(void **state) {
     check_diff("@@ -99999999999999999999,1 @@\n-a\n", "● edit f\n  allowed · 1.0 ms\n   999999999 -a\n");
 }
 
+/* ---- verdicts ---- */
+
+static void check_verdict(size_t width, const char *shown) {
+    Buf out = { 0 };
+    TimelineCall call = { .name = STR("bash"), .about = STR("git push"), .verdict = STR("blocked by guard_git"), .file = STR(".harness/hooks/git\033.md"), .failed = true };
+    timeline_add_call(&out, &call, &(TimelineStyle){ .width = width });
+    assert_string_equal(out.at, shown);
+    buf_clear(&out);
+}
+
+static void test_file(void **state) {
+    (void)state;
+    check_verdict(120, "✗ bash git push                                                   blocked by guard_git (.harness/hooks/git\\u{1b}.md)\n");
+    check_verdict(80, "✗ bash git push                             blocked by guard_git          0.0 ms\n");
+    check_verdict(68, "✗ bash git push\n  blocked by guard_git (.harness/hooks/git\\u{1b}.md) · 0.0 ms\n");
+    check_verdict(40, "✗ bash git push\n  blocked by guard_git · 0.0 ms\n");
+}
+
 /* ---- a run ---- */
 
 static void take(Timeline *t, const char *type, const char *data) {
@@ -177,6 +195,7 @@ static void test_open(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_about), cmocka_unit_test(test_output), cmocka_unit_test(test_cost), cmocka_unit_test(test_diff),
+                                        cmocka_unit_test(test_file),
                                         cmocka_unit_test(test_fits), cmocka_unit_test(test_markdown), cmocka_unit_test(test_open) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
