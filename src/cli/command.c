@@ -522,8 +522,13 @@ const Command command_table[] = {
                  "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
                  "limits on memory, time, files and processes. All its processes end with it.\n"
                  "Standard input, output and error pass through, and its exit status: 128 + N for\n"
-                 "signal N, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.",
+                 "signal N, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.\n"
+                 "\n"
+                 "With --profile CMD is an agent such as claude: it has a HOME of its own, with\n"
+                 "the hook of harness guard and your guard.md, which it cannot change; it reaches\n"
+                 "the hosts of its vendor and those of --allow-domain. See docs/howto/guard.md.",
         .example = "harness sandbox -- make test\n"
+                   "harness sandbox --profile claude -- claude\n"
                    "harness sandbox --allow-domain github.com --explain -- git fetch",
         .flags = command_flags_sandbox, .run = command_sandbox,
     },

@@ -243,6 +243,7 @@ const Flag command_flags_context[] = {
 };
 
 const Flag command_flags_sandbox[] = {
+    { "--profile", NULL, "AGENT", NULL, "run an agent of another vendor behind the guard" },
     { "--network", NULL, NULL, NULL, "open the network" },
     { "--allow-domain", NULL, "HOST", NULL, "HTTP(S) to HOST, *.HOST or HOST:PORT; repeatable" },
     { "--read", NULL, "DIR", NULL, "DIR may be read; repeatable" },

@@ -2,7 +2,7 @@
 // vendors that support this. For the others the test asserts the gap, which `guard doctor` reports. FULL=1 runs every case.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { agents, broken, harness, stage } from './agents.mjs';
@@ -36,6 +36,22 @@ for (const [name, a] of Object.entries(agents))
       const s = stage(t, name, model, { policy, edit: text => text.replaceAll(harness, broken(t, 'killed')) }), r = await s.run('RUN[touch allowed]');
       assert.equal(has(s, 'allowed'), !a.closes.killed, r.out);
     });
+
+    if (a.hook && (full || name === 'claude'))
+      test('harness sandbox --profile: the guard decides, and a script that is allowed reaches neither the hook nor files outside', async t => {
+        const s = stage(t, name, model, { policy, profile: true, files: { 'x.sh': `touch ran; echo {} > ~/${a.hook}; rm -f ~/${a.hook}; rm -rf ~/.config/harness; touch ../outside; exit 0\n` } });
+        const start = prompt => s.start([harness, 'sandbox', '--profile', name, '--allow-domain', `127.0.0.1:${new URL(model.url).port}`, '--', ...s.argv(prompt)]);
+        const hook = join(s.home, a.hook);
+        const allowed = await start('RUN[touch allowed]');
+        assert.ok(has(s, 'allowed'), allowed.out);
+        model.seen.length = 0;
+        const refused = await start('RUN[touch forbidden]');
+        assert.ok(!has(s, 'forbidden') && model.seen.some(q => q.text.includes('not this one')), refused.out);
+        const before = readFileSync(hook, 'utf8'), script = await start('RUN[sh x.sh]');
+        assert.ok(has(s, 'ran') && !has(s, '../outside'), script.out);
+        assert.equal(readFileSync(hook, 'utf8'), before);
+        assert.ok(existsSync(join(s.home, '.config/harness/guard.md')), script.out);
+      });
 
     if (!full) return;
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/command/sandbox_profile.h"
 #include "cli/terminal/interrupt.h"
 #include "net/proxy.h"
 #include "sandbox/protect.h"
@@ -33,6 +34,7 @@ typedef struct Job {
     Proxy *proxy;
     Sandbox *sandbox;
     Arena arena;                         /* paths */
+    SandboxProfile profile;              /* home NULL: none */
     RecordPlaces places;
     Protect *protect;
     Mark *mark;
@@ -83,6 +85,23 @@ static bool are_steady(const Job *j, Error *err) {
     return ok;
 }
 
+static void add_text(Texts *list, const char *text) { VEC_PUSH(list, mem_dup(text, strlen(text))); }
+
+/* An agent works for hours, and programs on node reserve far more memory than they use. Its settings must stay as they are: that needs mounts. */
+static bool use_profile(Job *j, const char *vendor, Error *err) {
+    SandboxProfile *p = &j->profile;
+    if (!sandbox_profile_prepare(vendor, j->cli->args.operands[0], &j->arena, p, err)) return false;
+    for (size_t i = 0; i < p->read.n; i++) add_text(&j->read, p->read.at[i]);
+    for (size_t i = 0; i < p->hosts.n; i++) VEC_PUSH(&j->domains, str_from(p->hosts.at[i]));
+    for (size_t i = 0; i < p->env.n; i++) add_text(&j->env, p->env.at[i]);
+    add_text(&j->write, p->home);
+    if (j->rules.mounts == SANDBOX_MOUNTS_AUTO) j->rules.mounts = SANDBOX_MOUNTS_REQUIRED;
+    j->rules.memory_bytes = 64ull << 30;
+    j->rules.cpu_seconds = 7 * 86400;
+    j->rules.processes = 1024;
+    return true;
+}
+
 static bool read_flags(Job *j, Error *err) {
     const Args *a = &j->cli->args;
     const char *state = getenv("HARNESS_STATE");
@@ -97,6 +116,8 @@ static bool read_flags(Job *j, Error *err) {
         else if (strcmp(name, "--write") == 0 && !add_root(j, &j->write, name, value, err)) return false;
         else if (strcmp(name, "--timeout") == 0 && !read_seconds(value, &j->timeout_ms, err)) return false;
     }
+    const char *profile = args_value(a, "--profile");
+    if (profile && !use_profile(j, profile, err)) return false;
     if (j->domains.n && j->rules.net == SANDBOX_NET_OPEN)
         return error_set(err, ERR_VALIDATION, "--network opens everything; --allow-domain is for single hosts: give one of them");
     VEC_PUSH(&j->read, NULL);
@@ -139,6 +160,7 @@ static bool find_protected(Job *j, Buf *told, Error *err) {
     problems_clear(&problems);
     Str workspace = str_from(j->rules.workspace);
     record_configs(&j->places, workspace, &j->arena, &more);
+    for (size_t i = 0; i < j->profile.protect.n; i++) VEC_PUSH(&more, str_from(j->profile.protect.at[i]));
     if (ok) j->rules.protect = protected_paths(&(ProtectedList){ .arena = &j->arena, .project = project, .root = project ? project->root : workspace,
                                                                  .workspace = workspace, .write_roots = j->rules.write_roots,
                                                                      .more = more.at, .n_more = more.n });
@@ -251,6 +273,7 @@ static bool run_command(Job *j, SandboxResult *result, Error *err) {
     const Args *a = &j->cli->args;
     const char **argv = mem_zero(a->n_operands + 1, sizeof *argv);
     memcpy(argv, a->operands, a->n_operands * sizeof *argv);
+    if (j->profile.program) argv[0] = j->profile.program;
     SandboxCommand command = { .argv = argv, .env = j->env.at, .pass_streams = true, .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO,
                                .err_fd = STDERR_FILENO, .timeout_ms = j->timeout_ms, .explain = j->explain };
     struct termios was;
@@ -320,6 +343,7 @@ int command_sandbox(Cli *cli) {
     sandbox_stop(j.sandbox);
     protect_free(j.protect);
     record_places_clear(&j.places);
+    sandbox_profile_clear(&j.profile);
     arena_clear(&j.arena);
     proxy_stop(j.proxy);
     rule_list_free(j.allowed);
