@@ -1,7 +1,9 @@
 /* The steps of a verdict: tools_policy and limits.deny; rules; hooks; rules again if a hook changed the call. A step can only make the verdict stricter. */
 #include "guard/judge.h"
+#include <limits.h>
 #include "policy/policy.h"
 #include "policy/rules.h"
+#include "value/list.h"
 
 void guard_ruling_set(GuardRuling *r, GuardVerdict v, Str rule, const char *fmt, ...) {
     if (v <= r->verdict) return;
@@ -124,9 +126,42 @@ static bool ask_rules(const GuardCase *c, const GuardCall *call, Str confirm, Gu
 
 static bool writes(CallKind kind) { return kind == CALL_FILE_WRITE || kind == CALL_FILE_EDIT || kind == CALL_FILE_DELETE; }
 
+/* A server's tool whose name says that it only reads. */
+static bool reads_by_name(Str tool) {
+    static const char *const verbs[] = { "read", "get", "list", "search", "find", "stat", "view", "show", "query", "fetch", "describe", "head", "tail", "cat",
+        "grep", "directory_tree" };
+    ptrdiff_t colon;
+    while ((colon = str_find_char(tool, ':')) >= 0) tool = str_sub(tool, (size_t)colon + 1, tool.n);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (str_starts(tool, str_from(verbs[i]))) return true;
+    return false;
+}
+
+/* Tools of servers have arguments of any name: each text that is the path of a protected file counts, also in lists and objects. */
+static bool names_protected(const GuardCase *c, Value v, unsigned depth, Str *found) {
+    enum { DEPTH_MAX = 4 };
+    Entry *e;
+    if (value_is_string(v)) {
+        Str s = value_str(v);
+        bool path = s.n && s.n < PATH_MAX && !memchr(s.at, 0, s.n) && !memchr(s.at, '\n', s.n);
+        if (path && str_starts(s, STR("file://"))) s = str_sub(s, 7, s.n);
+        *found = s;
+        return path && s.n && guard_protect_covers(&c->protect, guard_path_resolve(s, c->root, c->arena));
+    }
+    if (depth == DEPTH_MAX) return false;
+    for (uint32_t i = 0; value_is_list(v) && i < value_list(v)->n; i++)
+        if (names_protected(c, value_list(v)->at[i], depth + 1, found)) return true;
+    for (uint32_t i = 0; value_is_dict(v) && dict_next(value_dict(v), &i, &e);)
+        if (names_protected(c, e->value, depth + 1, found)) return true;
+    return false;
+}
+
 static void ask_protect(const GuardCase *c, const GuardCall *call, GuardRuling *out) {
     if (writes(call->kind) && guard_protect_covers(&c->protect, call->absolute))
         guard_ruling_set(out, GUARD_DENY, STR("protected"), "agents may not write " STR_FMT ", which is protected", STR_ARG(call->path));
+    Str found;
+    if ((call->kind == CALL_MCP || call->unknown) && !reads_by_name(call->tool) && names_protected(c, call->args, 0, &found))
+        guard_ruling_set(out, GUARD_DENY, STR("protected"), "agents may not write " STR_FMT ", which is protected, with a tool that may write it", STR_ARG(found));
     if (call->kind != CALL_SHELL || !call->command.at) return;
     Buf why = { 0 };
     GuardVerdict v = guard_protect_shell(&c->protect, call->command, call->cwd, &why);

@@ -407,6 +407,15 @@ test('an agent writes neither its own hooks nor ours', t => {
   for (const command of pass) assert.ok(passed(p.claude('Bash', { command })), `${command}: ${p.claude('Bash', { command }).stdout}`);
 });
 
+test('a tool of a server does not write a protected file', t => {
+  const p = project(t, { '.claude/settings.json': '{}' });
+  for (const [tool, args] of [['write_file', { path: 'harness.md' }], ['edit', { edits: [{ file: './src/../harness.md' }] }], ['move_file', { source: 'x', destination: join(p.dir, '.claude/settings.json') }],
+    ['write', { uri: `file://${p.dir}/harness.md` }], ['rm', { paths: ['a', '~/.claude/settings.json'] }]])
+    assert.match(reason(p.claude(`mcp__fs__${tool}`, args)), /protected/, tool);
+  for (const [tool, args] of [['read_file', { path: 'harness.md' }], ['list_directory', { path: '.claude' }], ['write_file', { path: 'src/a.c', content: 'see harness.md' }], ['run', { text: 'harness.md\nis a file' }]])
+    assert.ok(passed(p.claude(`mcp__fs__${tool}`, args)), tool);
+});
+
 // What a program writes besides the files that its operands name, and options in other spellings.
 test('a shell command does not write a protected file in a roundabout way', t => {
   const p = project(t, { '.claude/settings.json': '{}', '.harness/hooks/.keep': '', 'build/a.o': '', 'sub/x': '' });
