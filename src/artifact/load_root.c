@@ -70,7 +70,7 @@ static bool is_in_place(Loader *l, const Format *f, const Document *d) {
     bool ok = true;
     Entry *e;
     Str event = { 0 };
-    misplaced_in_body(l, d);
+    misplaced_in_body(&l->docs, d);
     if (!f->forgivable || !value_is_dict(d->root)) return true;
     bool is_hook = misplaced_hook(d->root, true, &event);
     bool governed = strcmp(f->kind, "tool") == 0 || strcmp(f->kind, "agent") == 0;       /* their own loaders refuse restrictions */

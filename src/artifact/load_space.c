@@ -23,7 +23,7 @@ static void load_tool_file(Space *s, Str name) {
         return;
     }
     Place at = document_place(&d, d.root, STR("id"));
-    misplaced_in_body(s->l, &d);
+    misplaced_in_body(&s->l->docs, &d);
     space_load_tool(s, &(LoaderPlace){ .document = &d, .map = d.root, .path = "",
                                        .origin = { d.file, at.line, at.column, SOURCE_SPACE } }, true);
     document_clear(&d);
@@ -92,7 +92,7 @@ static void load_config(Space *s) {
     Document d;
     Str path = space_path(s, "agent/config.md");
     if (!document_exists(&s->l->docs, path) || !document_read_markdown(&s->l->docs, "agent", path, &d)) return;
-    misplaced_in_body(s->l, &d);
+    misplaced_in_body(&s->l->docs, &d);
     space_load_agent(s, &d);
     document_clear(&d);
 }

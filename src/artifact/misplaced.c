@@ -235,11 +235,11 @@ static bool starts_with_key(Str block) {
     return false;
 }
 
-static void report(Loader *l, const Document *d, Place at, Str key, const char *hint) {
-    document_report(&l->docs, d, PROBLEM_ERROR, at, str_from(hint), "\"" STR_FMT "\" is below the frontmatter and has no effect", STR_ARG(key));
+static void report(DocumentContext *c, const Document *d, Place at, Str key, const char *hint) {
+    document_report(c, d, PROBLEM_ERROR, at, str_from(hint), "\"" STR_FMT "\" is below the frontmatter and has no effect", STR_ARG(key));
 }
 
-static void check_map(Loader *l, const Document *d, Value map, const Places *places, uint32_t first) {
+static void check_map(DocumentContext *c, const Document *d, Value map, const Places *places, uint32_t first) {
     Str hook;
     const char *hint;
     Entry *e;
@@ -247,25 +247,25 @@ static void check_map(Loader *l, const Document *d, Value map, const Places *pla
     for (uint32_t i = 0; dict_next(value_dict(map), &i, &e);) {
         Place at = { first, 1 };
         places_field(places, map, key_of(e), &at);
-        if (is_hook && str_eq(key_of(e), hook)) report(l, d, at, hook, "write it above the line --- that ends the frontmatter");
-        else if (misplaced_restriction(key_of(e), e->value, &hint)) report(l, d, at, key_of(e), "write it above the line --- that ends the frontmatter");
+        if (is_hook && str_eq(key_of(e), hook)) report(c, d, at, hook, "write it above the line --- that ends the frontmatter");
+        else if (misplaced_restriction(key_of(e), e->value, &hint)) report(c, d, at, key_of(e), "write it above the line --- that ends the frontmatter");
     }
 }
 
-static void check_block(Loader *l, const Document *d, const Block *b) {
+static void check_block(DocumentContext *c, const Document *d, const Block *b) {
     if (!starts_with_key(b->text)) return;
     Heap *heap = heap_new(0);
     Places *places = places_new();
     Value map;
     Error err;
     if (yaml_read(heap, b->text, &(YamlRead){ .first_line = b->line, .places = places }, &map, &err) && value_is_dict(map))
-        check_map(l, d, map, places, b->line);
+        check_map(c, d, map, places, b->line);
     places_free(places);
     heap_free(heap);
 }
 
 /* Lines inside a fence (```) are examples. */
-void misplaced_in_body(Loader *l, const Document *d) {
+void misplaced_in_body(DocumentContext *c, const Document *d) {
     Str rest = d->body, line;
     Block b = { .text = rest, .line = d->body_line };
     bool fenced = false, example = false;
@@ -274,9 +274,9 @@ void misplaced_in_body(Loader *l, const Document *d) {
         if (str_starts(str_trim(line), STR("```"))) fenced = !fenced, example = true;
         if (fenced || !line.n || !is_delimiter(line)) continue;
         b.text.n = before - (size_t)(b.text.at - d->body.at);
-        if (!example) check_block(l, d, &b);
+        if (!example) check_block(c, d, &b);
         b = (Block){ .text = rest, .line = number + 1 };
         example = false;
     }
-    if (!example) check_block(l, d, &b);
+    if (!example) check_block(c, d, &b);
 }

@@ -15,4 +15,4 @@ bool misplaced_policy_in_text(Str name, Str text, uint32_t *line);
  * ("Rules:" and a list of sentences). */
 bool misplaced_restriction(Str key, Value value, const char **hint);
 /* Reports restrictions in the body of a document: a second block of frontmatter, or one that was closed too early. */
-void misplaced_in_body(Loader *l, const Document *d);
+void misplaced_in_body(DocumentContext *c, const Document *d);

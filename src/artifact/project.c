@@ -283,7 +283,7 @@ static void load_everything(Loader *l) {
         return;
     }
     stray_root(l);
-    misplaced_in_body(l, &l->settings);
+    misplaced_in_body(&l->docs, &l->settings);
     load_inline(l);
     loader_look_at(l, STR(".harness"));
     load_root(l, STR(".harness"), SOURCE_PROJECT);

@@ -361,14 +361,16 @@ static Match match_tools(const Loader *l, const RuleDef *r, Str pattern) {
     return m;
 }
 
-/* A rule about a tool that does not exist holds for nothing, so it stops the load. Other agents have tools of their own. */
+/* A rule about a tool that does not exist holds for nothing, so it stops the load. Other agents have tools of their own, so for them only a
+ * name that resembles a known one does. */
 static void check_rule_rows(Loader *l, const Names *names) {
     for (size_t i = 0; i < l->rule_rows.n; i++) {
         const RuleDef *r = &l->rule_rows.at[i];
-        if ((r->vendors & ~VENDOR_BIT(VENDOR_HARNESS)) || has_meta(l)) continue;
+        bool others = r->vendors & ~VENDOR_BIT(VENDOR_HARNESS);
+        if (has_meta(l)) continue;
         for (size_t k = 0; k < r->tools.n; k++) {
             Match m = match_tools(l, r, r->tools.at[k]);
-            if (m.kind) continue;
+            if (m.kind || (others && (m.name || !rule_near_call(l->docs.arena, r->tools.at[k]).n))) continue;
             if (m.name) {
                 problems_add(l->docs.problems, PROBLEM_ERROR, r->file, r->tool_places[k], STR("declare kind: in the tool's file"),
                              "rule \"" STR_FMT "\": \"" STR_FMT "\" is not of the kind that the rule is about, so it can match no call", STR_ARG(r->name),

@@ -374,6 +374,15 @@ bool rule_rows_read(DocumentContext *c, const Document *d, Value rules, const ch
     return ok;
 }
 
+Str rule_near_call(Arena *arena, Str tool) {
+    size_t n;
+    const Str *known = call_kind_tools(&n);
+    if (str_starts(tool, STR("mcp:")) || str_starts(tool, STR("mcp__"))) return (Str){ 0 };
+    for (size_t i = 0; i < n; i++)
+        if (pattern_matches(tool, known[i])) return (Str){ 0 };
+    return field_hint(arena, tool, known, n);
+}
+
 /* ---- listings ---- */
 
 static void add_list(Buf *out, const char *key, const StrList *list) {

@@ -35,9 +35,12 @@ typedef struct RuleDef {
 typedef struct RuleRows { RuleDef *at; size_t n, cap; } RuleRows;      /* for VEC_PUSH; the texts live in the arena and the heap of the context */
 
 /* Reads the list `rules` (the value of the key `rules` of d->root, or of another map) and appends to *out. `path` is the prefix
- * of messages: "rules". False: problems were reported. A name that occurs twice in *out is a problem. Does not need a project; names
- * of tools are checked by rule_check_tools. */
+ * of messages: "rules". False: problems were reported. A name that occurs twice in *out is one. Does not need a project, and does not
+ * look up names of tools. */
 bool rule_rows_read(DocumentContext *c, const Document *d, Value rules, const char *path, bool pulled, RuleRows *out);
+/* For `tool` of a rule about other agents: a hint if it matches no name of calls (call_tools.def) but resembles one, such as Bash; else empty.
+ * Other names are allowed, because agents have tools of their own. */
+Str rule_near_call(Arena *arena, Str tool);
 void rule_rows_clear(RuleRows *l);
 
 /* The CALL_KIND_BITs of a path key: "file.write" covers writing, editing and deleting. */

@@ -18,8 +18,8 @@ typedef struct GuardLayer {
 } GuardLayer;
 
 #define GUARD_SYSTEM_FOLDER "/etc/harness"
-/* Reads FOLDER/guard.md. Not there: !present. One that cannot be read, is invalid, or that others than `owner` and root may write is an error, and so is a
- * file whose name is nearly that (Guard.md, guard.yaml). */
+/* Reads FOLDER/guard.md. Not there: !present. One that cannot be read, is invalid, or that others than `owner` and root may write is an
+ * error, and so is a file with nearly that name. */
 bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error *err);
 void guard_layer_clear(GuardLayer *l);
 /* $XDG_CONFIG_HOME/harness or ~/.config/harness; false: neither is set. */

@@ -1,7 +1,7 @@
 // harness guard: recorded envelopes of every vendor with the bytes that must come back, failures that must refuse, hostile projects, the log.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { bin, build, environment, folder, root } from './harness.mjs';
@@ -263,6 +263,23 @@ test('layers: any deny wins; only the user allows and loosens', t => {
     assert.ok(denied(r), bad);
     assert.match(reason(r), /guard\.md/, bad);
   }
+  for (const [bad, said] of [
+    ['rules: [{name: a, tool: bsh, decide: deny}]', /guard\.md:2:\d+: rule "a": "bsh" matches no tool \(did you mean "bash"\?\)/],
+    ['rules: [{name: a, tool: Bash, decide: deny}]', /did you mean "bash"/], ['rules: [{name: a, tool: [read, WebSearch], decide: ask}]', /did you mean "web_search"/],
+    ['---\nrules: [{name: a, shell: [ls], decide: deny}]', /guard\.md:3:1: "rules" is below the frontmatter/], ['rules: [{name: a, file: ["./x"], decide: deny}]', /without \.\//]]) {
+    mine(bad);
+    const r = p.claude('Bash', { command: 'ls' });
+    assert.ok(denied(r), bad);
+    assert.match(reason(r), said, bad);
+  }
+  mine('rules: [{name: a, tool: TodoWrite, decide: deny}]');
+  assert.ok(passed(p.claude('Bash', { command: 'ls' })), 'agents have tools of their own');
+  for (const name of ['Guard.md', 'guard.yaml', 'guards.md', 'gaurd.md', 'guard.MD']) {
+    put(p.home, { [`.config/harness/${name}`]: '---\nrules: []\n---\n' });
+    assert.match(reason(p.claude('Bash', { command: 'ls' })), new RegExp(`${name}: nothing reads this file \\(did you mean "guard\\.md"\\?\\)`));
+    rmSync(join(p.home, '.config/harness', name));
+  }
+  put(p.home, { '.config/harness/guard.md.bak': 'x', '.config/harness/notes.md': 'x' });
   mine('guard: {unknown: allow}');
   for (const name of ['Guard.md', 'guard.yaml', 'guard.yml', 'guard', 'guard.MD', 'guards.md', 'gaurd.md', 'guard.markdown', 'guard.json', 'rules.md', 'harness.md']) {
     put(p.home, { ['.config/harness/' + name]: '---\nrules:\n  - {name: no-ls, shell: [ls], decide: deny}\n---\n' });

@@ -248,6 +248,7 @@ const slips = [
   ['a rule in a bundle: decid', { '.harness/plugins/p.md': '---\nrules:\n  - { name: a, tool: touch, decid: deny }\n---\n' }, '.harness/plugins/p.md:3', '(did you mean "decide"?)'],
   ...[['unkown: deny', '(did you mean "unknown"?)'], ['unknown: Deny', '(did you mean "deny"?)'], ['audit: require', '(did you mean "required"?)']].map(([text, said]) =>
     [`guard: ${text}`, settings(`guard: { ${text} }`), 'harness.md:2', said]),
+  ['a rule about another agent: tool: Bash', settings('rules:\n  - { name: a, vendor: [claude], tool: Bash, decide: deny }'), 'harness.md:3', '"Bash" matches no tool (did you mean "bash"?)'],
   ['guard.md beside harness.md', { 'guard.md': '---\nrules:\n  - { name: a, tool: touch, decide: deny }\n---\n' }, 'guard.md:2', 'nothing reads the policy in this file (rules of a project belong in harness.md'],
   // lists of a sub-agent, and its servers
   ...['tools', 'hooks', 'mcp'].map(key => [`an agent: ${key} without a value`, agent(`${key}:`), '.harness/agents/scout.md:3', `${key}: expected list, got null`]),
