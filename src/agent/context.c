@@ -50,6 +50,12 @@ void history_add(History *h, Value message) {
     VEC_PUSH(h, m);
 }
 
+void history_weigh(History *h, size_t bytes) {
+    ContextMessage *m = &VEC_LAST(h);
+    int64_t tokens = MESSAGE_TOKENS + (int64_t)((bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN);
+    if (tokens > m->tokens) m->tokens = m->least = tokens;
+}
+
 void history_cut(History *h, size_t n) {
     if (n >= h->n) return;
     h->n = n;

@@ -32,6 +32,9 @@ typedef struct History {
 
 void history_add(History *h, Value message);                           /* borrowed: must live as long as the history
                                                                         * refers to it */
+/* The newest message is sent as `bytes` bytes of the provider's own items, if these are more than its neutral form. A model that does not
+ * get the items back is then given less than its budget, never more. */
+void history_weigh(History *h, size_t bytes);
 void history_cut(History *h, size_t n);                                /* keeps the first n */
 void history_clear(History *h);
 

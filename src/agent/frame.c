@@ -199,13 +199,24 @@ static bool copy_parts(Frame *f, Dict *d, Value parts, Value calls, Error *err) 
     return dict_put_str(f->heap, d, STR("parts"), copy, err);
 }
 
+/* Items count against the context budget, because they are sent instead of the message. They were kept just before it was added. */
+static void weigh_items(Frame *f, Value message) {
+    char hash[ITEMS_HASH + 1];
+    if (f->items.n == 0) return;
+    items_hash(value_member_text(message, "content"), value_member(message, "tool_calls"), value_member(message, "parts"), hash);
+    const Items *last = &VEC_LAST(&f->items);
+    if (strcmp(last->hash, hash) == 0) history_weigh(&f->history, last->list.n);
+}
+
 bool frame_push_answer(Frame *f, Str text, Value calls, Value parts, Error *err) {
     Dict *d = message(f, ROLE_ASSISTANT, text, err);
     Value copy = VALUE_GONE;
     if (!d) return false;
     if (value_is_list(calls) && value_list(calls)->n
         && (!copy_calls(f, calls, &copy, err) || !dict_put_str(f->heap, d, STR("tool_calls"), copy, err))) return false;
-    return copy_parts(f, d, parts, copy, err) && push(f, d);
+    if (!copy_parts(f, d, parts, copy, err) || !push(f, d)) return false;
+    weigh_items(f, value_from_object(d));
+    return true;
 }
 
 /* The message without media, then these parts. */

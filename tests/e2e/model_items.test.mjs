@@ -1,8 +1,10 @@
 // What a provider sends besides text and calls (reasoning, signatures) is returned to it unchanged, and sent to no other.
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { effect, harness, scripted, server, talker } from './agents.mjs';
 import { hook } from './calls.mjs';
+import { bin } from './harness.mjs';
 import { begin, block, call, chat, close, completed, converse, event, killed, message, models, open, reasoning, responses, said, thought, use, words } from './model_streams.mjs';
 
 // ---- Responses ----
@@ -254,6 +256,33 @@ test('two requests of a conversation share their bytes up to the new messages', 
   completed(await p.say('go'), 'done');
   const prefix = i => { const text = JSON.stringify(p.bodies()[i]); return text.slice(0, text.indexOf('],"include"')); };
   for (const i of [1, 2]) assert.ok(prefix(i).startsWith(prefix(i - 1)), `${prefix(i - 1)}\n${prefix(i)}`);
+});
+
+test('items count against the context budget and leave it with their rounds, also after a resume', async t => {
+  const large = n => ({ ...reasoning, id: `rs_${n}`, encrypted_content: `gAAAA${n}${'x'.repeat(20000)}` });              // about 5,000 tokens each
+  const rounds = Array.from({ length: 6 }, (_, n) => responses(large(n), call(`c${n}`, n)));
+  const check = (p, requests) => {
+    for (const { input } of p.bodies().slice(-requests)) {
+      assert.ok(JSON.stringify(input).length < 4 * 16000, `${JSON.stringify(input).length} bytes`);
+      assert.deepEqual(input[0], { type: 'message', role: 'user', content: 'go' });
+      const calls = input.filter(i => i.type === 'function_call').map(i => i.call_id);
+      assert.deepEqual(input.filter(i => i.type === 'reasoning').map(i => i.id), calls.map(id => `rs_${id.slice(1)}`));
+      assert.deepEqual(input.filter(i => i.type === 'function_call_output').map(i => i.call_id), calls);
+    }
+  };
+  const p = await open(t, 'responses', [...rounds, responses(message('done'))], { head: 'context: { max_tokens: 16000 }' });
+  completed(await p.say('go'), 'done');
+  check(p, 7);
+  assert.deepEqual(p.effects(), ['0', '1', '2', '3', '4', '5']);
+  assert.ok(p.bodies().some(b => b.input.filter(i => i.type === 'reasoning').length === 2), 'what fits is kept');
+  let pid = 0;
+  const q = await open(t, 'responses', [...rounds.slice(0, 5), () => process.kill(pid, 'SIGKILL'), rounds[5], responses(message('done'))], { head: 'context: { max_tokens: 16000 }' });
+  const child = spawn(bin, ['-C', q.dir, 'run', '-p', 'go'], { env: { ...process.env, ...q.env }, stdio: 'ignore' });
+  pid = child.pid;
+  await new Promise(ended => child.on('close', ended));
+  completed(await q.resume((await q.runs())[0].id), 'done');
+  check(q, q.bodies().length);
+  assert.deepEqual(q.bodies()[6], q.bodies()[5], 'the request after the resume is the one that was interrupted');
 });
 
 // ---- fallback ----

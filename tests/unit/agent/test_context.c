@@ -62,6 +62,30 @@ static bool fit(Heap *h, const List *all, ContextLimits limits, int64_t reserved
     return ok;
 }
 
+/* Replies that are sent as large items fill the budget, and leave it with their rounds. */
+static void test_items_count(void **state) {
+    (void)state;
+    Heap *h = heap_new(0);
+    List *kept;
+    ContextReport report;
+    for (int heavy = 0; heavy < 2; heavy++) {
+        History history = { 0 };
+        history_add(&history, message(h, 'U', 40));
+        for (int round = 0; round < 8; round++) {
+            history_add(&history, message(h, 'C', 40));
+            history_weigh(&history, heavy ? 4000 : 1);       /* fewer bytes than the neutral form: no effect */
+            history_add(&history, message(h, 'T', 40));
+        }
+        assert_true(context_fit(h, VALUE_GONE, &history, (ContextLimits){ .max_tokens = 4000 }, 0, &kept, &report, NULL));
+        assert_int_equal(kept->n, heavy ? 3 : 17);
+        assert_true(report.tokens <= 4000);
+        if (heavy) assert_true(report.tokens > 1000);
+        else assert_true(report.tokens < 600);
+        history_clear(&history);
+    }
+    heap_free(h);
+}
+
 /* Indexes of the kept messages; a shortened one has a ~. */
 static void places(const List *all, const List *kept, Buf *out) {
     uint32_t k = 0;
@@ -185,6 +209,7 @@ static void test_tokens(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_fit), cmocka_unit_test(test_cuts), cmocka_unit_test(test_pairs), cmocka_unit_test(test_tokens) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_fit), cmocka_unit_test(test_cuts), cmocka_unit_test(test_pairs), cmocka_unit_test(test_tokens),
+                                        cmocka_unit_test(test_items_count) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
