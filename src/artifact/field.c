@@ -89,7 +89,7 @@ static bool read_value(const FieldInput *in, const Field *f, Value v, void *to) 
 }
 
 void field_note(const FieldInput *in, const char *name, GrantKey key, Value v) {
-    if (!in->context->grants) return;
+    if (!in->context->grants || !grants_applies(key, v)) return;         /* before the path is written: most keys grant nothing */
     Place place = document_place(in->document, in->map, str_from(name));
     grants_note(in->context->grants, in->context->arena, key, v, in->document->file, place.line, field_path(in, name));
 }
@@ -147,9 +147,15 @@ static bool is_disguised(Str key) {
     return letter && other;
 }
 
+static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
+static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+
+/* Tells most pairs of words apart without folding them. */
+static bool other_start(Str a, Str b) { return a.n && b.n && is_letter(a.at[0]) && is_letter(b.at[0]) && lower(a.at[0]) != lower(b.at[0]); }
+
 bool field_same(Str word, Str known) {
     char a[WORD_MAX], b[WORD_MAX];
-    return word.n <= WORD_MAX && str_eq(folded(word, a), folded(known, b));
+    return word.n <= WORD_MAX && !other_start(word, known) && str_eq(folded(word, a), folded(known, b));
 }
 
 bool field_resembles(Str word, Str known) {

@@ -91,6 +91,8 @@ static bool applies(const GrantRow *row, Value v) {
     return true;
 }
 
+bool grants_applies(GrantKey key, Value value) { return applies(&rows[key], value); }
+
 /* ---- collecting ---- */
 
 void grants_add(Grants *g, const Grant *grant) {

@@ -60,7 +60,8 @@ typedef struct Grant {
 
 typedef VEC(Grant) Grants;
 
-/* Adds a grant if `value` at that key exceeds the default. Copies texts to `arena`. */
+bool grants_applies(GrantKey key, Value value);          /* true if `value` at that key exceeds the default */
+/* Adds a grant if grants_applies. Copies texts to `arena`. */
 void grants_note(Grants *g, Arena *arena, GrantKey key, Value value, Str file, uint32_t line, const char *path);
 void grants_forget(Grants *g, Str file, const char *path);               /* the grants recorded for a key */
 void grants_add(Grants *g, const Grant *grant);                          /* not tied to a single key; borrows texts */

@@ -99,8 +99,8 @@ static bool check(const Check *c, Value schema, const char *path, int depth) {
 
 bool loader_schema_keys(Loader *l, const LoaderPlace *at, Value items, Value properties) {
     const Check c = { .l = l, .at = at };
-    bool ok = check_each(&c, items, arena_fmt(l->docs.arena, "%s.items", at->path), 0);
-    return check_named(&c, properties, arena_fmt(l->docs.arena, "%s.properties", at->path), 0) && ok;
+    bool ok = value_is_gone(items) || check_each(&c, items, arena_fmt(l->docs.arena, "%s.items", at->path), 0);
+    return (value_is_gone(properties) || check_named(&c, properties, arena_fmt(l->docs.arena, "%s.properties", at->path), 0)) && ok;
 }
 
 bool loader_schema_slips(Loader *l, const LoaderPlace *at, const char *key, Value schema) {

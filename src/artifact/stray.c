@@ -109,8 +109,10 @@ bool stray_hook(Loader *l, Str folder, Str name) { return report_hook(l, folder,
 
 static void check_hook(void *ctx, Str name, bool folder) {
     HookSearch *s = ctx;
-    Str path = str_from(arena_fmt(s->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
-    if (folder && !s->free_only && s->depth < DEPTH_MAX) search_folder(&(HookSearch){ s->l, path, false, s->depth + 1 });
+    if (folder && !s->free_only && s->depth < DEPTH_MAX) {
+        Str path = str_from(arena_fmt(s->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
+        search_folder(&(HookSearch){ s->l, path, false, s->depth + 1 });
+    }
     if (!folder && (!s->free_only || str_starts(name, STR("README")))) report_hook(s->l, s->folder, name, s->free_only);
 }
 
