@@ -151,7 +151,10 @@ static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A')
 static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 /* Tells most pairs of words apart without folding them. */
-static bool other_start(Str a, Str b) { return a.n && b.n && is_letter(a.at[0]) && is_letter(b.at[0]) && lower(a.at[0]) != lower(b.at[0]); }
+static bool other_start(Str a, Str b) {
+    if (a.n == 0 || b.n == 0) return a.n != b.n;
+    return is_letter(a.at[0]) && is_letter(b.at[0]) && lower(a.at[0]) != lower(b.at[0]);
+}
 
 bool field_same(Str word, Str known) {
     char a[WORD_MAX], b[WORD_MAX];
