@@ -258,6 +258,24 @@ test('two requests of a conversation share their bytes up to the new messages', 
   for (const i of [1, 2]) assert.ok(prefix(i).startsWith(prefix(i - 1)), `${prefix(i - 1)}\n${prefix(i)}`);
 });
 
+test('two requests share their bytes on the other wires too; Anthropic only moves its cache marks', async t => {
+  const bare = body => JSON.stringify(body, (key, value) => key === 'cache_control' ? undefined : value);
+  for (const [wire, replies, end] of [
+    ['chat', [chat.call('a', 1), chat.call('b', 2), chat.text('done')], ']'],
+    ['anthropic', [said(begin, thought(0, 'Hm.', 's1'), use(1, 'a', 1), close('tool_use')), said(begin, thought(0, 'So.', 's2'), use(1, 'b', 2), close('tool_use')), said(begin, words(0, 'done'), close('end_turn'))], ']'],
+  ]) {
+    const p = await open(t, wire, replies);
+    completed(await p.say('go'), 'done');
+    const bodies = p.bodies();
+    assert.equal(bodies.length, 3);
+    for (const i of [1, 2]) {
+      const [before, after] = [bodies[i - 1], bodies[i]].map(b => ({ tools: bare(b.tools), system: bare(b.system ?? ''), messages: bare(b.messages), rest: Object.keys(b).join() }));
+      assert.deepEqual([after.tools, after.system, after.rest], [before.tools, before.system, before.rest], wire);
+      assert.ok(after.messages.startsWith(before.messages.slice(0, before.messages.lastIndexOf(end))), `${wire}\n${before.messages}\n${after.messages}`);
+    }
+  }
+});
+
 test('items count against the context budget and leave it with their rounds, also after a resume', async t => {
   const large = n => ({ ...reasoning, id: `rs_${n}`, encrypted_content: `gAAAA${n}${'x'.repeat(20000)}` });              // about 5,000 tokens each
   const rounds = Array.from({ length: 6 }, (_, n) => responses(large(n), call(`c${n}`, n)));
