@@ -433,7 +433,7 @@ const Command command_table[] = {
                  "its agent and first prompt, turns, calls and cost. Other commands take the whole\n"
                  "id, its beginning or its end, or `last`.",
         .example = "harness runs --since 2d --search deploy",
-        .json = "[{id, status, started, ended, agent, title, tool, cost, turns, tool_calls, usage}], newest first\n"
+        .json = "[{id, status, started, ended, agent, title, tool, cost, turns, tool_calls, usage, parent, session}], newest first\n"
                 "tool: the first tool of a run without a prompt, else empty\n"
                 "\n"
                 "turns and tool_calls count as in harness run --json. parent is the run that it was forked from.",

@@ -42,7 +42,7 @@ static bool list_run(void *ctx, int64_t n, const StoreRun *r) {
     l->last = n;
     if (!wanted(l, r)) return true;
     if (l->n++) buf_add_char(&l->out, ',');
-    store_page_run_json(&l->out, r);
+    store_page_run_json(&l->out, r, NULL);
     return l->n < l->limit;
 }
 
@@ -86,7 +86,7 @@ typedef struct Found { Buf json, status; } Found;
 
 static bool take_run(void *ctx, const StoreRun *r) {
     Found *f = ctx;
-    store_page_run_json(&f->json, r);
+    store_page_run_json(&f->json, r, NULL);
     buf_add(&f->status, r->status);
     return true;
 }

@@ -58,7 +58,7 @@ static void window_clear(Window *w) {
 static bool take_row(void *ctx, int64_t n, const StoreRun *r) {
     Window *w = ctx;
     size_t at = w->text.n;
-    store_page_run_json(&w->text, r);
+    store_page_run_json(&w->text, r, NULL);
     Str json = { w->text.at + at, w->text.n - at };
     VEC_PUSH(&w->rows, ((Row){ n, r->started_ns, r->ended_ns, hash_bytes(json), str_eq(r->status, STR("running")), at, json.n }));
     return true;

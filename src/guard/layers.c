@@ -57,6 +57,24 @@ static void read_guard(Reading *r, GuardLayer *out) {
     if (out->has_audit) out->audit = at == 0;
 }
 
+/* `syslog`, an absolute path, or one below the home folder. */
+static void read_anchor(Reading *r, GuardLayer *out) {
+    Value v = value_member(r->d->root, "audit"), anchor = value_member(v, "anchor");
+    const char *home = getenv("HOME");
+    if (value_is_gone(v)) return;
+    if (value_is_dict(v)) check_keys(r, v, "audit.", audit_keys, COUNT(audit_keys));
+    Str s = value_is_string(anchor) ? value_str(anchor) : STR("");
+    if (str_starts(s, STR("~/")) && home && home[0] == '/') s = str_from(arena_fmt(r->c->arena, "%s" STR_FMT, home, STR_ARG(str_sub(s, 1, s.n))));
+    bool ok = str_eq(s, STR("syslog")) || str_starts(s, STR("/"));
+    for (size_t i = 0; i < s.n; i++) ok = ok && (unsigned char)s.at[i] >= 0x20;
+    if (ok) {
+        out->anchor = arena_str(r->c->arena, s);
+        return;
+    }
+    r->ok = false;
+    document_error(r->c, r->d, r->d->root, STR("audit"), "audit: expected a map with anchor: syslog, or the absolute path of a file");
+}
+
 static void check_tools(Reading *r, const RuleRows *rules) {
     for (size_t i = 0; i < rules->n; i++)
         for (size_t k = 0; k < rules->at[i].tools.n; k++) {
@@ -115,34 +133,47 @@ static bool read_file(int folder, const char *path, GuardLayer *out, Error *err)
     return ok;
 }
 
-/* Guard.md, guard.yaml, guards.md: a policy that nothing would read. */
-static bool is_nearly_guard(Str name) {
-    static const Str endings[] = { STR("md"), STR("markdown"), STR("mdx"), STR("yaml"), STR("yml"), STR("json"), STR("toml"), STR("txt") };
-    ptrdiff_t dot = str_find_char(name, '.');
-    if (dot <= 0 || str_eq(name, STR("guard.md"))) return false;
-    Str stem = str_sub(name, 0, (size_t)dot), ending = str_sub(name, (size_t)dot + 1, name.n);
-    if (!field_same(stem, STR("guard")) && !str_within(stem, STR("guard"), 1)) return false;
-    for (size_t i = 0; i < COUNT(endings); i++)
-        if (field_same(ending, endings[i])) return true;
+/* ---- names that are nearly right ---- */
+
+static bool is_ending(Str ending) {
+    static const char *const known[] = { "", ".md", ".mdx", ".markdown", ".yaml", ".yml", ".json", ".toml", ".txt" };
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (strlen(known[i]) == ending.n && strncasecmp(ending.at, known[i], ending.n) == 0) return true;
     return false;
 }
 
-static bool check_names(int folder, const char *path, Error *err) {
+/* Guard.md, guard.yaml, gaurd.md, rules.md: the user meant guard.md. Copies of editors (guard.md~, guard.md.bak) are not meant. */
+static bool is_nearly(const char *name) {
+    static const Str meant[] = { STR("guard"), STR("rules"), STR("harness") };
+    char low[NAME_MAX + 1];
+    size_t n = 0;
+    if (strcmp(name, "guard.md") == 0) return false;
+    for (; name[n] && n < NAME_MAX; n++) low[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] + ('a' - 'A') : name[n]);
+    Str all = { low, n };
+    ptrdiff_t dot = str_find_char(all, '.');
+    size_t stem = dot < 0 ? n : (size_t)dot;
+    if (!is_ending(str_sub(all, stem, n))) return false;
+    for (size_t i = 0; i < COUNT(meant); i++)
+        if (str_within(str_sub(all, 0, stem), meant[i], i == 0 ? 2 : 0)) return true;
+    return false;
+}
+
+/* A policy that nothing reads would let calls through. */
+static bool no_other_names(int folder, const char *path, Error *err) {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0) close(fd);
-        return error_set(err, ERR_IO, "%s: %m", path);
-    }
-    bool ok = true;
-    for (struct dirent *e; ok && (e = readdir(dir));)
-        if (is_nearly_guard(str_from(e->d_name))) {
+    bool ok = dir || error_set(err, ERR_IO, "%s: %m", path);
+    if (!dir && fd >= 0) close(fd);
+    for (struct dirent *e; ok && dir && (e = readdir(dir));)
+        if (is_nearly(e->d_name)) {
             error_set(err, ERR_CONFIG, "%s/%s: nothing reads this file", path, e->d_name);
             ok = error_hint(err, "did you mean \"guard.md\"?");
         }
-    closedir(dir);
+    if (dir) closedir(dir);
     return ok;
 }
+
+/* ---- reading ---- */
 
 bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error *err) {
     struct stat st;
@@ -151,7 +182,7 @@ bool guard_layer_read(const char *folder, uint32_t owner, GuardLayer *out, Error
     if (fd < 0) return errno == ENOENT || errno == ENOTDIR || error_set(err, ERR_IO, "%s: %m", folder);
     bool there = fstatat(fd, "guard.md", &st, AT_SYMLINK_NOFOLLOW) == 0;
     bool ok = there || errno == ENOENT || error_set(err, ERR_IO, "%s/guard.md: %m", folder);
-    ok = ok && check_names(fd, folder, err);
+    ok = ok && no_other_names(fd, folder, err);
     if (ok && there) ok = safe_owner(fd, folder, owner, err) && read_file(fd, folder, out, err);
     out->present = ok && there;
     close(fd);

@@ -92,7 +92,7 @@ static void add_member(Buf *b, const char *key, Str text) {
     json_write_string(b, text, false);
 }
 
-void store_page_run_json(Buf *b, const StoreRun *r) {
+void store_page_run_json(Buf *b, const StoreRun *r, const Str *tool) {
     buf_add(b, STR("{\"id\":"));
     json_write_string(b, r->id, false);
     add_member(b, "status", r->status);
@@ -102,6 +102,7 @@ void store_page_run_json(Buf *b, const StoreRun *r) {
     store_page_time(b, r->ended_ns);
     add_member(b, "agent", r->agent);
     add_member(b, "title", r->title);
+    if (tool) add_member(b, "tool", *tool);
     buf_add_fmt(b, ",\"cost\":%.6f,\"turns\":%lld,\"tool_calls\":%lld,\"usage\":" STR_FMT, r->cost, (long long)r->turns, (long long)r->tool_calls,
                 STR_ARG(r->usage.n ? r->usage : STR("{}")));
     add_member(b, "parent", r->parent);

@@ -274,12 +274,6 @@ test('layers: any deny wins; only the user allows and loosens', t => {
   }
   mine('rules: [{name: a, tool: TodoWrite, decide: deny}]');
   assert.ok(passed(p.claude('Bash', { command: 'ls' })), 'agents have tools of their own');
-  for (const name of ['Guard.md', 'guard.yaml', 'guards.md', 'gaurd.md', 'guard.MD']) {
-    put(p.home, { [`.config/harness/${name}`]: '---\nrules: []\n---\n' });
-    assert.match(reason(p.claude('Bash', { command: 'ls' })), new RegExp(`${name}: nothing reads this file \\(did you mean "guard\\.md"\\?\\)`));
-    rmSync(join(p.home, '.config/harness', name));
-  }
-  put(p.home, { '.config/harness/guard.md.bak': 'x', '.config/harness/notes.md': 'x' });
   mine('guard: {unknown: allow}');
   for (const name of ['Guard.md', 'guard.yaml', 'guard.yml', 'guard', 'guard.MD', 'guards.md', 'gaurd.md', 'guard.markdown', 'guard.json', 'rules.md', 'harness.md']) {
     put(p.home, { ['.config/harness/' + name]: '---\nrules:\n  - {name: no-ls, shell: [ls], decide: deny}\n---\n' });

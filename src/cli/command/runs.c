@@ -18,14 +18,6 @@ typedef struct Listing {
     int64_t since_ns;                    /* 0: any */
 } Listing;
 
-static void add_time(Buf *b, int64_t ns) {
-    char text[CLOCK_TEXT_SIZE];
-    clock_format(ns, text);
-    text[19] = 'Z';
-    text[20] = 0;
-    buf_add(b, str_from(text));
-}
-
 /* ---- the tool of a run without a prompt: harness call, an MCP client ---- */
 
 static bool take_tool(void *ctx, const Event *e) {
@@ -46,29 +38,12 @@ static void add_tool(const Listing *l, const StoreRun *r, Buf *out) {
 
 static bool list_json(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
-    Buf *b = &l->cli->out;
-    buf_add(b, l->n++ ? STR(",\n  {\"id\":") : STR("  {\"id\":"));
-    json_write_string(b, r->id, false);
-    buf_add(b, STR(",\"status\":"));
-    json_write_string(b, r->status, false);
-    buf_add(b, STR(",\"started\":\""));
-    add_time(b, r->started_ns);
-    buf_add(b, r->ended_ns ? STR("\",\"ended\":\"") : STR("\",\"ended\":null"));
-    if (r->ended_ns) {
-        add_time(b, r->ended_ns);
-        buf_add_char(b, '"');
-    }
-    buf_add(b, STR(",\"agent\":"));
-    json_write_string(b, r->agent, false);
-    buf_add(b, STR(",\"title\":"));
-    json_write_string(b, r->title, false);
     Buf tool = { 0 };
+    buf_add(&l->cli->out, l->n++ ? STR(",\n  ") : STR("  "));
     add_tool(l, r, &tool);
-    buf_add(b, STR(",\"tool\":"));
-    json_write_string(b, buf_str(&tool), false);
+    Str name = buf_str(&tool);
+    store_page_run_json(&l->cli->out, r, &name);
     buf_clear(&tool);
-    buf_add_fmt(b, ",\"cost\":%.6f,\"turns\":%lld,\"tool_calls\":%lld,\"usage\":" STR_FMT "}", r->cost, (long long)r->turns, (long long)r->tool_calls,
-                STR_ARG(r->usage.n ? r->usage : STR("{}")));
     return true;
 }
 
