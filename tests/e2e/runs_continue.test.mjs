@@ -81,7 +81,7 @@ test('at a terminal the conversation so far is shown, and goes on', async t => {
   const p = talker(t, files);
   const { run } = (await p.say('call big')).reply;
   for (const args of [['runs', 'resume', run], ['run', '--continue'], ['runs', 'fork', run]]) {
-    const r = terminal(p, args, [['', '> call big'], ['', '● big'], ['', 'got '], ['', 'so far: '], ['', ' calls, $'], ['', '> '], ['next\n', 'heard call big'], ['', '> '], ['\u0004', 'resume with']]);
+    const r = terminal(p, args, [['', '> call big'], ['', '● big'], ['', 'got '], ['', 'so far: '], ['', ' call, $'], ['', '> '], ['next\n', 'heard call big'], ['', '> '], ['\u0004', 'resume with']]);
     assert.equal(r.missing, null, `${args}: ${r.output}`);
   }
   const quiet = await p.harness(['runs', 'resume', run, '-p', 'more']);          // for a program: only the answer
