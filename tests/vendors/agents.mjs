@@ -14,7 +14,7 @@ const toml = (path, text) => s => writeFileSync(join(s.home, path), text(s));
 const json = (path, value) => s => writeFileSync(join(path.startsWith('home/') ? s.home : s.dir, path.replace(/^home\//, '')), JSON.stringify(value(s)));
 
 // hook: its file below the home folder, if there is a profile of harness sandbox for it.
-// closes: what happens to a call when the hook dies or hangs; true: it does not happen.
+// closes: what happens to a call when the hook dies or hangs; true: it does not happen. changes: it takes changed input; 'asks': it asks a person about that.
 export const agents = {
   claude: {
     hook: '.claude/settings.json',
@@ -30,7 +30,7 @@ export const agents = {
   },
   copilot: {
     hook: '.copilot/hooks/harness.json',
-    argv: p => ['copilot', '-p', p, '--allow-all-tools', '--no-auto-update'], closes: { killed: true, hangs: false }, changes: true,
+    argv: p => ['copilot', '-p', p, '--allow-all-tools', '--no-auto-update'], closes: { killed: true, hangs: false }, changes: false,
     env: s => ({ COPILOT_OFFLINE: 'true', COPILOT_PROVIDER_BASE_URL: `${s.model.url}/v1`, COPILOT_PROVIDER_API_KEY: 'k', COPILOT_MODEL: 'test-model', COPILOT_ALLOW_ALL: 'true' }),
   },
   gemini: {

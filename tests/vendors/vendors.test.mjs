@@ -71,6 +71,13 @@ for (const [name, a] of Object.entries(agents))
       assert.ok(!has(s, 'asked'), r.out);
     });
 
+    test(`a call that a hook of the project changed ${a.changes === true ? 'happens as changed' : 'is refused where no person is'}`, async t => {
+      const hook = '---\nevent: tool.pre\nwhen: payload["kind"] == "shell"\nscript: |\n  def handle(event, payload):\n      payload["args"]["command"] = "touch after"\n      return modify(payload)\n---\n';
+      const s = stage(t, name, model, { policy, files: { '.harness/hooks/change.md': hook } }), r = await s.run('RUN[touch before]');
+      assert.ok(!has(s, 'before'), r.out);
+      assert.equal(has(s, 'after'), a.changes === true, r.out);
+    });
+
     test('the agent does not write its own hook', async t => {
       const s = stage(t, name, model, { policy }), r = await s.run(`RUN[rm -f ${s.file}]`);
       assert.ok(existsSync(s.file), r.out);
