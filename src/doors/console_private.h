@@ -2,7 +2,7 @@
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
-#include "base/digest.h"
+#include "base/sha256.h"
 #include "base/vec.h"
 #include "doors/console.h"
 #include "value/json.h"
@@ -26,7 +26,7 @@ typedef struct Console {
     HttpServer *net;
     Scheduler *scheduler;
     HttpGateRates *rates;                /* only used by the epoll thread */
-    uint8_t token[DIGEST_SHA256_BYTES];
+    uint8_t token[SHA256_BYTES];           /* its hash */
     Buf by;                              /* who answers: "console, uid 1000" */
     Cancel *stop;
     ConsoleStreams *streams;

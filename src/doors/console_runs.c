@@ -240,7 +240,7 @@ typedef struct Calls {
     Store *store;
     Buf out;
     Str tool;
-    int64_t limit, n, last, scanned;
+    int64_t limit, n, scanned;
     Arena arena;
     Heap *heap;
     VEC(Recorded) at;                    /* of the run that is being read */
@@ -307,40 +307,69 @@ static void add_call(Calls *l, Str run, const Recorded *r) {
     buf_add_char(out, '}');
 }
 
-/* A page ends with a whole run, so that its number is the cursor. */
+/* The cursor is the number of a run, and of the event of its call that was the last one of the page; 0: the run is complete. */
+typedef struct CallCursor { int64_t n, seq; } CallCursor;
+
+static bool read_cursor(ConsoleCall *c, CallCursor *out, Error *err) {
+    Str text = http_server_query(c->q, STR("before"));
+    int64_t *to = &out->n;
+    bool ok = text.n > 0 && text.n < 36;
+    if (!http_server_has_query(c->q, STR("before"))) return true;
+    for (size_t i = 0, digits = 0; ok && i < text.n; i++) {
+        if (text.at[i] == '.' && to == &out->n && digits) to = &out->seq, digits = 0;
+        else if (isdigit((unsigned char)text.at[i]) && digits++ < 17) *to = *to * 10 + (text.at[i] - '0');
+        else ok = false;
+    }
+    ok = ok && out->n > 0 && text.at[text.n - 1] != '.';
+    return ok || error_set(err, ERR_VALIDATION, "before is not a cursor of this list");
+}
+
+typedef struct CallsPage { Calls calls; CallCursor from, last; } CallsPage;
+
 static bool calls_of_run(void *ctx, int64_t n, const StoreRun *r) {
-    Calls *l = ctx;
+    CallsPage *page = ctx;
+    Calls *l = &page->calls;
     if (l->n >= l->limit || l->scanned > CALLS_EVENTS) return l->more = true, false;
     l->at.n = 0;
     if (!store_event_each(l->store, r->id, 0, take_event, l, l->err)) return l->failed = true, false;
-    for (size_t i = l->at.n; i > 0; i--)
-        if (!l->tool.n || str_eq(l->at.at[i - 1].tool, l->tool)) add_call(l, r->id, &l->at.at[i - 1]);
+    page->last = (CallCursor){ n, 0 };
+    for (size_t i = l->at.n; i > 0 && !l->more; i--) {
+        const Recorded *call = &l->at.at[i - 1];
+        if ((l->tool.n && !str_eq(call->tool, l->tool)) || (n == page->from.n && page->from.seq && (int64_t)call->seq >= page->from.seq)) continue;
+        l->more = l->n >= l->limit;
+        if (l->more) break;
+        add_call(l, r->id, call);
+        page->last.seq = (int64_t)call->seq;
+    }
+    if (!l->more) page->last.seq = 0;
     arena_clear(&l->arena);
     l->arena = (Arena){ 0 };
-    l->last = n;
-    return true;
+    return !l->more;
 }
 
-static bool calls_of_one(void *ctx, const StoreRun *r) { return calls_of_run(ctx, 0, r); }
+static bool list_calls(ConsoleCall *c, CallsPage *page, Error *err) {
+    Store *s = page->calls.store;
+    Str run = http_server_query(c->q, STR("run"));
+    int64_t n = 0, before = page->from.n ? page->from.n + (page->from.seq > 0) : 0;
+    if (!run.n) return store_page_runs(s, before, CALLS_RUNS, calls_of_run, page, err);
+    if (!store_page_run_number(s, run, &n, err)) return false;
+    if (!n) return error_set(err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(str_sub(run, 0, CONSOLE_ID_MAX)));
+    return store_page_runs(s, n + 1, 1, calls_of_run, page, err);
+}
 
 void console_calls(ConsoleCall *c) {
     Error err = { 0 };
-    int64_t before = 0;
-    bool found = true;
-    Str run = http_server_query(c->q, STR("run"));
-    Calls l = { .store = c->console->config->store, .tool = http_server_query(c->q, STR("tool")), .limit = PAGE_USUAL, .heap = heap_new(0), .err = &err };
-    buf_add(&l.out, STR("{\"calls\":["));
-    bool ok = console_query_int(c, "limit", 1, EVENTS_MAX, &l.limit, &err) && console_query_int(c, "before", 1, INT64_MAX, &before, &err);
-    if (ok && run.n) ok = store_run_get(l.store, run, calls_of_one, &l, &found, &err);
-    else if (ok) ok = store_page_runs(l.store, before, CALLS_RUNS, calls_of_run, &l, &err);
-    if (ok && !found) ok = error_set(&err, ERR_VALIDATION, "no such run: " STR_FMT, STR_ARG(str_sub(run, 0, CONSOLE_ID_MAX)));
-    ok = ok && !l.failed;
-    heap_free(l.heap);
-    arena_clear(&l.arena);
-    VEC_CLEAR(&l.at);
-    if (!ok) return buf_clear(&l.out), console_fail(c, &err);
-    buf_add_char(&l.out, ']');
-    end_page(&l.out, l.more ? l.last : 0);
-    buf_add_char(&l.out, '}');
-    console_reply(c, 200, &l.out);
+    CallsPage page = { .calls = { .store = c->console->config->store, .tool = http_server_query(c->q, STR("tool")), .limit = PAGE_USUAL,
+                                    .heap = heap_new(0), .err = &err } };
+    Calls *l = &page.calls;
+    buf_add(&l->out, STR("{\"calls\":["));
+    bool ok = console_query_int(c, "limit", 1, EVENTS_MAX, &l->limit, &err) && read_cursor(c, &page.from, &err) && list_calls(c, &page, &err) && !l->failed;
+    heap_free(l->heap);
+    arena_clear(&l->arena);
+    VEC_CLEAR(&l->at);
+    if (!ok) return buf_clear(&l->out), console_fail(c, &err);
+    if (!l->more) buf_add(&l->out, STR("],\"next\":null}"));
+    else if (page.last.seq) buf_add_fmt(&l->out, "],\"next\":\"%lld.%lld\"}", (long long)page.last.n, (long long)page.last.seq);
+    else buf_add_fmt(&l->out, "],\"next\":\"%lld\"}", (long long)page.last.n);
+    console_reply(c, 200, &l->out);
 }

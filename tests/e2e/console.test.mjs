@@ -39,6 +39,8 @@ async function until(what) {
 // A model that calls the tool `note` as often as the prompt says, then answers.
 const model = `def reply(messages, tools):
     last = messages[-1]
+    if last["role"] == "user" and "twice" in last["content"]:
+        return {"tool_calls": [{"id": "t%s" % x, "name": "note", "arguments": {"what": x}} for x in ["first", "second"]]}
     if last["role"] == "user" and "call" in last["content"]:
         return {"tool_calls": [{"id": "c1", "name": "note", "arguments": {"what": last["content"]}}]}
     return "done: " + str(last["content"])[:40]
@@ -93,6 +95,21 @@ test('runs, events, spans and recorded calls are those of the command line', asy
   assert.deepEqual(calls.calls.map(c => [c.tool, c.args.what, c.outcome]), [['note', 'alone', 'completed'], ['note', 'please call one', 'completed']]);
   assert.equal((await s.json(`calls?run=${id}`)).calls.length, 1);
   assert.equal((await s.json('calls?tool=other')).calls.length, 0);
+  await p.say('do it twice');
+  calls.calls.unshift(...(await s.json('calls')).calls.slice(0, 2));
+  // one call a page, also within a run
+  const pages = [];
+  for (let before = ''; before !== null; pages.length < 9 || assert.fail('no end')) {
+    const page = await s.json(`calls?limit=1${before}`);
+    assert.ok(page.calls.length <= 1);
+    pages.push(...page.calls);
+    before = page.next === null ? null : `&before=${page.next}`;
+  }
+  assert.deepEqual(pages, calls.calls);
+  const [{ id: twice }] = (await s.json('runs?search=twice')).runs, both = await s.json(`calls?run=${twice}`), half = await s.json(`calls?run=${twice}&limit=1`);
+  assert.deepEqual(both.calls.map(x => x.args.what), ['second', 'first']);
+  assert.deepEqual([half.calls, (await s.json(`calls?run=${twice}&limit=1&before=${half.next}`)).calls], [[both.calls[0]], [both.calls[1]]]);
+  for (const before of ['', 'x', '0', '1.', '.1', '1.2.3', '1.x', '9'.repeat(40)]) assert.equal((await s.get(`calls?before=${before}`)).status, 400, before);
   assert.equal((await s.get('runs/nothing')).status, 404);
   assert.equal((await s.get('runs/nothing/events')).status, 404);
   assert.equal((await s.get('runs/nothing/spans')).status, 404);
