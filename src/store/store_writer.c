@@ -14,6 +14,7 @@ bool store_writer_open(Store *s, Str run, StoreWriter *out, Error *err) {
         Str hash = store_text(&q, 1);
         out->n = store_int(&q, 0);
         if (hash.n == SHA256_BYTES) memcpy(out->hash, hash.at, SHA256_BYTES);
+        if (s->driver->fence_events) ok = s->driver->fence_events(s, &q, out, err);
     }
     return store_end(&q, ok);
 }

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <ftw.h>
 #include <unistd.h>
-#include "store/sqlite.h"
+#include "store/sqlite_private.h"
 #include "store/store.h"
 
 typedef struct StorePlace { char dir[64], path[128]; Error err; } StorePlace;

@@ -205,7 +205,7 @@ static void test_format_3(void **state) {
     must(&p, store_run_lease(s, STR("both"), &p.err));
     emit(&p, s, "both", EVENTS + 1, EVENTS + 2);
     store_close(s);
-    assert_int_equal(number(p.path, "PRAGMA user_version"), STORE_FORMAT);
+    assert_int_equal(number(p.path, "PRAGMA user_version"), SQLITE_FILE_FORMAT);
     StoreChecked c = verify(&p, "old", &breaks);
     assert_true(breaks.n == 0 && !c.chained && c.unchained == EVENTS);
     c = verify(&p, "both", &breaks);
