@@ -151,7 +151,7 @@ static bool held(Str id, const SqliteHolder *by, Error *err) {
     return error_set(err, ERR_POLICY, "run " STR_FMT " is in use by process %lld", STR_ARG(id), (long long)by->pid);
 }
 
-static bool run_lease(Store *s, Str id, Error *err) {
+static bool take_over(Store *s, Str id, Error *err) {
     SqliteHolder me, other;
     sqlite_holder_self(&me);
     if (!read_holder(s, id, &other, err)) return false;
@@ -162,6 +162,10 @@ static bool run_lease(Store *s, Str id, Error *err) {
     bool ok = store_end(&q, store_bind(&q, "siis", id, me.pid, me.start, str_from(me.boot)) && store_row(&q, &(bool){ 0 }));
     if (!ok && !mine) sqlite_lease_drop(own(s), id);
     return ok;
+}
+
+static bool run_lease(Store *s, Str id, Error *err) {
+    return store_begin(s, "lease run", err) && store_commit(s, take_over(s, id, err), "lease run", err);
 }
 
 static bool lease_free(Store *s, Str id) { return sqlite_lease_take(own(s), id); }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
+#include "store/postgres_private.h"
 #include "store/sqlite_private.h"
 #include "store/store_private.h"
 
@@ -57,7 +58,7 @@ void store_project_id(Str real_root, Buf *out) {
 bool store_default_path(Str project_root, Buf *out, Error *err) {
     const char *given = getenv("HARNESS_STATE");
     buf_reset(out);
-    if (given && given[0]) return buf_add(out, str_from(given)), true;
+    if (given && given[0] && !store_is_url(given)) return buf_add(out, str_from(given)), true;
     char *root = str_dup(project_root), *real = realpath(root, NULL);
     bool ok = real ? store_state_home(out, err) : error_set(err, ERR_IO, "%s: %m", root);
     if (ok) {
@@ -65,6 +66,21 @@ bool store_default_path(Str project_root, Buf *out, Error *err) {
         store_project_id(str_from(real), out);
         buf_add(out, STR("/harness.db"));
     }
+    free(real);
+    free(root);
+    return ok;
+}
+
+bool store_location(Str project_root, const char *url, Str project, Buf *out, Error *err) {
+    const char *given = getenv("HARNESS_STATE");
+    if (given && given[0]) url = store_is_url(given) ? given : NULL;
+    if (!url) return store_default_path(project_root, out, err);
+    buf_reset(out);
+    buf_add_fmt(out, "%s#" STR_FMT, url, STR_ARG(project));
+    if (project.n) return true;
+    char *root = str_dup(project_root), *real = realpath(root, NULL);
+    if (real) store_project_id(str_from(real), out);
+    bool ok = real || error_set(err, ERR_IO, "%s: %m", root);
     free(real);
     free(root);
     return ok;
@@ -156,7 +172,9 @@ void store_init(Store *s, const StoreDriver *driver, const char *kind, const cha
     store_queue_init(&s->queue);
 }
 
-bool store_open(const char *path, bool sync_full, Store **out, Error *err) { return sqlite_open(path, sync_full, out, err); }
+bool store_open(const char *location, bool sync_full, Store **out, Error *err) {
+    return store_is_url(location) ? postgres_open(location, out, err) : sqlite_open(location, sync_full, out, err);
+}
 
 void store_close(Store *s) {
     if (!s) return;

@@ -93,10 +93,25 @@ static void take(StoreQueue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
+/* After a COMMIT with an unknown outcome: events that are committed are not written again. */
+static bool skip_committed(Store *s, Error *err) {
+    bool yes = false;
+    size_t unsure = s->queue.unsure;
+    Record r;
+    if (!unsure) return true;
+    if (!s->driver->committed(s, &yes, err)) return false;
+    for (size_t at = 0; yes && at < unsure; at += r.size) {
+        memcpy(&r, s->queue.writing.at + at, sizeof r);
+        (void)give_up(s, at);
+    }
+    s->queue.unsure = 0;
+    return true;
+}
+
 bool store_events_write(Store *s, Error *err) {
     Batch b = { 0 };
     Record r;
-    bool ok = true;
+    bool ok = skip_committed(s, err);
     for (size_t at = 0; ok && at < s->queue.writing.n; at += r.size) {
         Event e = event_at(s->queue.writing.at + at, &r);
         ok = r.skip || write_one(s, &b, &e, at, err);
@@ -114,6 +129,8 @@ bool store_events_queued(Store *s) {
 
 void store_events_done(Store *s, bool ok, const Error *why) {
     StoreQueue *q = &s->queue;
+    if (ok) q->unsure = 0;
+    else if (s->driver->was_unsure && s->driver->was_unsure(s)) q->unsure = q->writing.n;
     if (ok && q->writing.cap > 2 * (size_t)QUEUE_MAX) buf_clear(&q->writing);            /* after an oversized event */
     else if (ok) buf_reset(&q->writing);
     pthread_mutex_lock(&q->lock);
@@ -126,9 +143,12 @@ bool store_flush(Store *s, Error *err) {
     Error why = { 0 };
     bool ok = true;
     store_lock(s);
+    int64_t since = s->driver->again ? clock_mono_ns() : 0;
     if (store_events_queued(s)) {
-        ok = store_begin(s, "write events", &why) && store_commit(s, store_events_write(s, &why), "write events", &why);
-        store_events_done(s, ok, &why);
+        do {
+            ok = store_begin(s, "write events", &why) && store_commit(s, store_events_write(s, &why), "write events", &why);
+            store_events_done(s, ok, &why);
+        } while (!ok && s->driver->again && s->driver->again(s, since));
     }
     if (!ok && err) *err = why;
     return store_unlock(s, ok);

@@ -14,7 +14,7 @@ typedef enum {
 
 /* Queued events: see store_event.c. */
 typedef struct StoreQueue {
-    pthread_mutex_t lock;                /* guards everything here except `writing`, which the store's lock guards;
+    pthread_mutex_t lock;                /* guards everything here except `writing` and `unsure`, which the store's lock guards;
                                           * taken after that one */
     pthread_cond_t changed;
     Buf filling, writing;
@@ -22,6 +22,7 @@ typedef struct StoreQueue {
     bool tried, started;                 /* the thread: starting was attempted; it runs */
     bool idle, ticking;                  /* the thread waits for the first event; for more events */
     bool over;                           /* stops the thread */
+    size_t unsure;                       /* so many bytes of `writing` may be committed: the connection was lost during COMMIT */
     pthread_t thread;
 } StoreQueue;
 
@@ -47,7 +48,7 @@ typedef struct StoreDriver {
     int page;                                                /* events that a walk gets at once; 0: all */
     /* Leases. `alive` reads the columns of SQL_RUN_GET. */
     bool (*run_start)(Store *s, Str id, Str agent, Str session, Error *err);
-    bool (*run_lease)(Store *s, Str id, Error *err);         /* in a transaction */
+    bool (*run_lease)(Store *s, Str id, Error *err);
     bool (*lease_free)(Store *s, Str id);                    /* keeps others from the run while it is pruned; false: one has it */
     void (*lease_drop)(Store *s, Str id);
     bool (*alive)(const StoreQuery *q);
@@ -55,6 +56,12 @@ typedef struct StoreDriver {
      * ERR_POLICY: another process has the run. `head` is a row of SQL_RUN_HEAD. */
     bool (*fence)(Store *s, Str run, const char *doing, Error *err);
     bool (*fence_events)(Store *s, const StoreQuery *head, StoreWriter *w, Error *err);
+    /* Also NULL in SQLite, which loses no connections. */
+    bool (*lost)(Store *s);                                  /* the lease ended, or is about to */
+    bool (*again)(Store *s, int64_t since_ns);               /* the transaction since then failed because the connection was lost: repeat it */
+    void (*wrote)(Store *s, const StoreWriter *w);           /* a transaction appended events to this run */
+    bool (*was_unsure)(Store *s);                            /* the connection was lost during a COMMIT; true once */
+    bool (*committed)(Store *s, bool *yes, Error *err);      /* whether that transaction was committed; the caller is in one */
     bool (*artifact_put)(Store *s, Str key, Str run, Str tool, Str mime, Str bytes, bool *fresh, Error *err);
     bool (*artifact_get)(Store *s, Str run, Str key, uint64_t offset, uint64_t limit, Buf *out, uint64_t *total, Error *err);
     bool (*shrink)(Store *s, Error *err);

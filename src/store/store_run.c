@@ -15,8 +15,7 @@ bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err) {
 
 bool store_run_lease(Store *s, Str id, Error *err) {
     store_lock(s);
-    bool ok = store_begin(s, "lease run", err) && store_commit(s, s->driver->run_lease(s, id, err), "lease run", err);
-    return store_unlock(s, ok);
+    return store_unlock(s, s->driver->run_lease(s, id, err));
 }
 
 static bool update_ended(Store *s, const StoreRun *run, Error *err) {
@@ -33,9 +32,13 @@ static bool update_ended(Store *s, const StoreRun *run, Error *err) {
 bool store_run_end(Store *s, const StoreRun *run, Error *err) {
     Error why = { 0 };
     store_lock(s);
-    bool queued = store_events_queued(s), ok = store_begin(s, "end run", &why);
-    if (ok) ok = store_commit(s, (!queued || store_events_write(s, &why)) && update_ended(s, run, &why), "end run", &why);
-    if (queued) store_events_done(s, ok, &why);
+    int64_t since = s->driver->again ? clock_mono_ns() : 0;
+    bool queued = store_events_queued(s), ok;
+    do {
+        ok = store_begin(s, "end run", &why);
+        if (ok) ok = store_commit(s, (!queued || store_events_write(s, &why)) && update_ended(s, run, &why), "end run", &why);
+        if (queued) store_events_done(s, ok, &why);
+    } while (!ok && s->driver->again && s->driver->again(s, since));
     if (ok) s->driver->lease_drop(s, run->id);
     if (!ok && err) *err = why;
     return store_unlock(s, ok);
@@ -110,3 +113,5 @@ bool store_run_find(Store *s, Str id_or_prefix, Buf *id, Error *err) {
     buf_clear(&first);
     return store_unlock(s, ok);
 }
+
+bool store_lost(Store *s) { return s->driver->lost && s->driver->lost(s); }
