@@ -12,8 +12,8 @@ enum { POSTGRES_FORMAT = 1, POSTGRES_OLDEST = 1, POSTGRES_SERVER_MIN = 140000 };
 
 /* ---- postgres_url.c ---- */
 
-/* What a location says: postgresql://USER@HOST/DB?…#PROJECT. Both are owned. */
-typedef struct PostgresPlace { char *url, *project, *shown; bool password; } PostgresPlace;
+/* What a location says: postgresql://USER@HOST/DB?…#PROJECT. All owned; `shown` has no password. */
+typedef struct PostgresPlace { char *url, *project, *shown; } PostgresPlace;
 bool postgres_place_parse(const char *location, PostgresPlace *out, Error *err);      /* ERR_CONFIG; no message contains a password */
 void postgres_place_clear(PostgresPlace *p);
 

@@ -9,7 +9,8 @@
 #define TEXT(name) #name " text NOT NULL DEFAULT '', "
 #define NUMBER(name) #name " bigint NOT NULL DEFAULT 0, "
 
-/* `boot` of a worker names its boot and its namespace of processes: a process with the same one can see whether it lives. `id` of an event: n of its run << 32 | its number, as in SQLite. Texts that may hold any bytes, and those that hashes cover, are bytea. */
+/* `boot` of a worker names its boot and its namespace of processes: a process with the same one can see whether it lives.
+ * `id` of an event: n of its run << 32 | its number, as in SQLite. Texts that may hold any bytes, and those that hashes cover, are bytea. */
 static const char *const tables[] = {
     "CREATE SCHEMA harness",
     "CREATE TABLE harness.about (format int NOT NULL, compatible_from int NOT NULL)",

@@ -38,7 +38,6 @@ bool postgres_place_parse(const char *location, PostgresPlace *out, Error *err) 
     if (problem) api->freemem(problem);
     if (!all) return postgres_place_clear(out), malformed(err);
     out->shown = shown(all);
-    out->password = option(all, "password") || option(all, "sslpassword");
     api->conninfoFree(all);
     return true;
 }
@@ -50,13 +49,34 @@ void postgres_place_clear(PostgresPlace *p) {
     *p = (PostgresPlace){ 0 };
 }
 
-bool store_url_check(const char *url, Error *err) {
-    PostgresPlace p;
-    if (!postgres_place_parse(url, &p, err)) return false;
-    bool ok = !p.password || error_set(err, ERR_CONFIG, "store.url: a password must not be in a file");
-    if (!ok) error_hint(err, "remove it, and put it into ~/.pgpass (PGPASSFILE) or a service file (PGSERVICE)");
-    postgres_place_clear(&p);
-    return ok;
+/* Without libpq: a project is also loaded by commands that open no store. */
+static bool has_password(Str url) {
+    size_t from = (size_t)str_find(url, STR("://")) + 3;
+    Str rest = str_sub(url, from, url.n);
+    ptrdiff_t query = str_find_char(rest, '?'), at, colon;
+    Str options = query >= 0 ? str_sub(rest, (size_t)query + 1, rest.n) : STR("");
+    if (query >= 0) rest = str_sub(rest, 0, (size_t)query);
+    at = str_find_char(rest, '@');
+    colon = str_find_char(rest, ':');
+    if (at >= 0 && colon >= 0 && colon < at) return true;
+    while (options.n) {
+        ptrdiff_t end = str_find_char(options, '&');
+        Str one = str_sub(options, 0, end >= 0 ? (size_t)end : options.n), key = str_sub(one, 0, (size_t)str_find_char(one, '='));
+        if (str_eq(key, STR("password")) || str_eq(key, STR("sslpassword")) || str_find_char(key, '%') >= 0) return true;
+        options = end >= 0 ? str_sub(options, (size_t)end + 1, options.n) : STR("");
+    }
+    return false;
+}
+
+bool store_url_check(Str url, Error *err) {
+    char *text = str_dup(url);
+    bool ok = store_is_url(text), bare = ok && !has_password(url);
+    free(text);
+    if (!ok) return error_set(err, ERR_CONFIG, "expected postgresql://USER@HOST/DATABASE");
+    if (str_find_char(url, '#') >= 0) return error_set(err, ERR_CONFIG, "the name of the project belongs into store.project, not after #");
+    if (bare) return true;
+    error_set(err, ERR_CONFIG, "a password must not be in a file");
+    return error_hint(err, "remove it from the URL, and put it into ~/.pgpass (PGPASSFILE) or a service (PGSERVICE)");
 }
 
 void store_url_show(const char *location, Buf *out) {

@@ -33,4 +33,3 @@ bool sqlite_lease_take(SqliteStore *s, Str run);                    /* false: an
 bool sqlite_lease_sure(SqliteStore *s, Str name);                   /* the same; also false on file systems without locks */
 void sqlite_lease_drop(SqliteStore *s, Str run);
 bool sqlite_lease_any(SqliteStore *s);                              /* true if another store holds a lease on this file */
-

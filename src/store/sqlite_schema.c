@@ -78,7 +78,8 @@ static bool create(SqliteStore *s, Error *err) {
 bool sqlite_migrate(SqliteStore *s, int64_t version, Error *err) {
     if (version == SQLITE_FILE_FORMAT) return sqlite_import_tail(s), true;
     if (!store_begin(&s->store, "open", err)) return false;
-    bool ok = sqlite_check(s, &version, err), old = ok && version > 0 && version < SQLITE_FILE_FORMAT;        /* check again: another process may have migrated it */
+    bool ok = sqlite_check(s, &version, err);                /* check again: another process may have migrated it */
+    bool old = ok && version > 0 && version < SQLITE_FILE_FORMAT;
     if (ok && version == 0) ok = create(s, err);
     if (old) ok = (version < 3 ? sqlite_import(s, version, err) : sqlite_exec(s, format_4, "migrate", err))
         && sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "migrate", err);

@@ -71,19 +71,25 @@ bool store_default_path(Str project_root, Buf *out, Error *err) {
     return ok;
 }
 
-bool store_location(Str project_root, const char *url, Str project, Buf *out, Error *err) {
-    const char *given = getenv("HARNESS_STATE");
-    if (given && given[0]) url = store_is_url(given) ? given : NULL;
-    if (!url) return store_default_path(project_root, out, err);
-    buf_reset(out);
-    buf_add_fmt(out, "%s#" STR_FMT, url, STR_ARG(project));
-    if (project.n) return true;
-    char *root = str_dup(project_root), *real = realpath(root, NULL);
+static bool add_project(const StoreLocation *l, Buf *out, Error *err) {
+    if (l->project.n) return buf_add(out, l->project), true;
+    char *root = str_dup(l->root), *real = realpath(root, NULL);
     if (real) store_project_id(str_from(real), out);
     bool ok = real || error_set(err, ERR_IO, "%s: %m", root);
     free(real);
     free(root);
     return ok;
+}
+
+bool store_location(const StoreLocation *l, Buf *out, Error *err) {
+    const char *given = l->given && l->given[0] ? l->given : getenv("HARNESS_STATE");
+    buf_reset(out);
+    if (given && given[0]) buf_add(out, str_from(given));
+    else if (l->url && l->url[0]) buf_add(out, str_from(l->url));
+    else return store_default_path(l->root, out, err);
+    if (!store_is_url(out->at) || strchr(out->at, '#')) return true;
+    buf_add_char(out, '#');
+    return add_project(l, out, err);
 }
 
 /* ---- statements ---- */
