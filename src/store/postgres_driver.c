@@ -129,16 +129,18 @@ static bool bind(StoreQuery *q, const char *types, va_list ap) {
 
 static bool broken(StoreQuery *q) { return postgres_failed(own(q->store), q->doing, q->err); }
 
-/* Only a statement that reads may be repeated when the connection was lost while it ran. */
+/* Outside of a transaction, only a statement that changes nothing may be repeated when the connection was lost while it ran. */
+static bool may_repeat(const char *text) { return strncmp(text, "SELECT", 6) == 0 || strncmp(text, "BEGIN", 5) == 0; }
+
 static PGresult *execute(PostgresStore *s, Query *x) {
     const char *text = s->text[x->sql];
     PGresult *r = postgres_execute(&s->main, x->sql, text, &x->params);
-    if (r || s->in_transaction || s->main.conn || strncmp(text, "SELECT", 6) != 0 || !connected(s)) return r;
+    if (r || s->in_transaction || s->main.conn || !may_repeat(text) || !connected(s)) return r;
     return postgres_execute(&s->main, x->sql, text, &x->params);
 }
 
 static void note_transaction(PostgresStore *s, int sql, bool ok) {
-    if (sql == SQL_BEGIN || sql == SQL_BEGIN_READ) s->in_transaction = ok, s->broken = false;
+    if (sql == SQL_BEGIN || sql == SQL_BEGIN_READ) s->in_transaction = ok, s->broken = !ok && !s->main.conn;
     else if (!s->main.conn && s->in_transaction) s->broken = true;
     if (sql != SQL_COMMIT) return;
     s->unsure = !ok && s->broken && s->grown.id;
@@ -149,7 +151,7 @@ static bool row(StoreQuery *q, bool *some) {
     PostgresStore *s = own(q->store);
     Query *x = q->stmt;
     if (!x->result) {
-        if (s->in_transaction ? s->broken : !connected(s)) return broken(q);
+        if (s->in_transaction ? s->broken : !connected(s)) return s->broken = true, broken(q);
         x->result = execute(s, x);
         note_transaction(s, x->sql, x->result != NULL);
         if (!x->result) return broken(q);

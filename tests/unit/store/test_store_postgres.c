@@ -133,13 +133,14 @@ static void test_lost(void **state) {
 
 /* ---- connections that are lost ---- */
 
-/* Passes bytes between a socket of its own and the server. Cuts the connection once, after a COMMIT was passed on or instead of it. */
-typedef struct Proxy { char dir[64]; int listener; pthread_t thread; _Atomic int cut; } Proxy;
+/* Passes bytes between a socket of its own and the server. Cuts the connection once, after a statement was passed on or instead of it. */
+typedef struct Proxy { char dir[64]; int listener; pthread_t thread; _Atomic int cut, sql; } Proxy;
 enum { CUT_NOT, CUT_AFTER, CUT_BEFORE };
 
-static bool is_commit(const char *bytes, ssize_t n) {
+/* Statements stay prepared under their number. */
+static bool executes(Proxy *x, const char *bytes, ssize_t n) {
     char name[16];
-    int length = snprintf(name, sizeof name, "s%d", SQL_COMMIT) + 1;
+    int length = snprintf(name, sizeof name, "s%d", atomic_load(&x->sql)) + 1;
     return memmem(bytes, (size_t)n, name, (size_t)length) != NULL;
 }
 
@@ -154,7 +155,7 @@ static int reach(const char *dir) {
 static bool pass(Proxy *x, int from, int to, bool client) {
     char bytes[65536];
     ssize_t n = read(from, bytes, sizeof bytes);
-    int cut = client && n > 0 && is_commit(bytes, n) ? atomic_exchange(&x->cut, CUT_NOT) : CUT_NOT;
+    int cut = client && n > 0 && executes(x, bytes, n) ? atomic_exchange(&x->cut, CUT_NOT) : CUT_NOT;
     if (n <= 0 || cut == CUT_BEFORE || write(to, bytes, (size_t)n) != n) return false;
     if (cut == CUT_AFTER) usleep(200000);
     return cut == CUT_NOT;
@@ -213,11 +214,12 @@ static void proxy_close(Proxy *x) {
     rmdir(x->dir);
 }
 
-static void cut_during_commit(int how) {
+static void cut_during(StoreSql sql, int how) {
     StorePlace p;
     Proxy x;
     place_open(&p);
     proxy_open(&x, &p);
+    atomic_store(&x.sql, (int)sql);
     Store *s = must_open(&p);
     must(&p, store_run_start(s, STR("r"), STR(""), STR(""), &p.err));
     for (uint64_t seq = 1; seq <= 6; seq++) {
@@ -235,8 +237,15 @@ static void cut_during_commit(int how) {
     place_close(&p);
 }
 
-static void test_committed(void **state) { (void)state; cut_during_commit(CUT_AFTER); }
-static void test_not_committed(void **state) { (void)state; cut_during_commit(CUT_BEFORE); }
+static void test_committed(void **state) { (void)state; cut_during(SQL_COMMIT, CUT_AFTER); }
+static void test_not_committed(void **state) { (void)state; cut_during(SQL_COMMIT, CUT_BEFORE); }
+
+static void test_cut_anywhere(void **state) {
+    (void)state;
+    static const StoreSql all[] = { SQL_BEGIN, SQL_RUN_HEAD, SQL_EVENT_PUT, SQL_RUN_GROW };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int how = CUT_AFTER; how <= CUT_BEFORE; how++) cut_during(all[i], how);
+}
 
 /* ---- locations ---- */
 
@@ -261,7 +270,7 @@ static void test_urls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_urls), cmocka_unit_test(test_fence), cmocka_unit_test(test_fence_waits), cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_committed), cmocka_unit_test(test_not_committed),
+        cmocka_unit_test(test_committed), cmocka_unit_test(test_not_committed), cmocka_unit_test(test_cut_anywhere),
     };
     return run_on_postgres(tests);
 }
