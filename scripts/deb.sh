@@ -30,7 +30,7 @@ linked_with() {
 }
 # Libraries that FILE loads on first use are not in its headers. Their names are strings in the program; a stub linked
 # with them gives their packages. Without the optional ones, a few commands are unavailable.
-optional='(libedit|libgit2|libmicrohttpd|libsystemd|libutf8proc)\.so'
+optional='(libedit|libgit2|libmicrohttpd|libpq|libsystemd|libutf8proc)\.so'
 loaded_by() {                                   # FILE PATTERN: those whose name matches
   local names stub=$out/shlibs/stub.so
   names=$(grep -aoE 'lib[a-z0-9_]+\.so\.[0-9.]*[0-9]' "$1" | sort -u |

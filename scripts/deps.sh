@@ -10,7 +10,7 @@ packages=(
   build-essential clang clang-14 libclang-rt-14-dev llvm-14 clang-tidy cppcheck
   cmake ninja-build pkg-config git ca-certificates python3
   libyaml-dev libpcre2-dev libgmp-dev libcurl4-openssl-dev libmicrohttpd-dev libssl-dev
-  libutf8proc2 libsqlite3-dev libseccomp-dev libedit-dev libgit2-dev libsystemd-dev libcmocka-dev
+  libutf8proc2 libsqlite3-dev libpq-dev postgresql libseccomp-dev libedit-dev libgit2-dev libsystemd-dev libcmocka-dev
   golang-go golang-starlark-dev libtest-json-schema-acceptance-perl zsh fish
   curl openssl iproute2 sqlite3 strace tmux python3-pyte dash
   dbus-daemon dbus-bin xvfb xdotool dunst xdg-desktop-portal xdg-desktop-portal-gtk python3-dbus python3-gi
@@ -28,8 +28,12 @@ missing_packages() {
 }
 
 install_packages() {
-  local as=() command
+  local as=() command clusters=/etc/postgresql-common/createcluster.conf
   command="apt-get update && apt-get install -y --no-install-recommends $*"
+  # The tests start PostgreSQL themselves (scripts/postgres.sh): the package must not create and start a cluster of its own.
+  if [[ " $* " == *" postgresql "* ]]; then
+    command="mkdir -p /etc/postgresql-common && { [ -e $clusters ] || echo 'create_main_cluster = false' >$clusters; } && $command"
+  fi
   if [[ $(id -u) != 0 ]]; then
     as=(sudo -n)
     if ! sudo -n true 2>/dev/null; then

@@ -1,5 +1,6 @@
 #include "artifact/settings_check.h"
 #include "net/rule.h"
+#include "store/store.h"
 #include "value/int.h"
 #include "value/list.h"
 
@@ -75,6 +76,8 @@ static const Setting settings[] = {
     SETTING(tools_policy, allow, TOOLS, 0, NULL),
     SETTING(tools_policy, deny, TOOLS, 0, NULL),
     SETTING(store, sync, CHOICE, 0, syncs),
+    SETTING(store, url, STRING, 0, NULL),
+    SETTING(store, project, STRING, 0, NULL),
     SETTING(guard, unknown, CHOICE, 0, unknowns),
     SETTING(guard, audit, CHOICE, 0, audits),
 };
@@ -225,6 +228,16 @@ static void check_mode(Loader *l, const LoaderPlace *at) {
     loader_error(l, &policy, "allow", "tools_policy.allow has no effect with mode: denylist (remove mode, or write mode: allowlist)");
 }
 
+static void check_store(Loader *l, const LoaderPlace *at) {
+    LoaderPlace store = settings_check_below(l, at, "store", value_of(at, "store"));
+    Value url = value_of(&store, "url"), project = value_of(&store, "project");
+    Error err = { 0 };
+    if (value_is_string(url) && !store_url_check(value_str(url), &err))
+        loader_error(l, &store, "url", "store.url: %s%s%s%s", err.msg, err.hint[0] ? " (" : "", err.hint, err.hint[0] ? ")" : "");
+    if (value_is_string(project) && (value_str(project).n == 0 || str_find_char(value_str(project), '#') >= 0))
+        loader_error(l, &store, "project", "store.project: expected a name without #");
+}
+
 void settings_check(Loader *l, const LoaderPlace *at) {
     static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "guard" };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -234,5 +247,6 @@ void settings_check(Loader *l, const LoaderPlace *at) {
     LoaderPlace secrets = settings_check_below(l, at, "secrets", value_of(at, "secrets"));
     check_secrets(l, &secrets);
     check_network(l, at);
+    check_store(l, at);
     check_mode(l, at);
 }

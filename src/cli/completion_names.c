@@ -2,6 +2,8 @@
 #include <string.h>
 #include "cli/opening.h"
 #include "cli/report.h"
+#include "policy/location.h"
+#include "store/store.h"
 #include "tool/builtin/builtin.h"
 
 enum { RUNS_MAX = 50 };
@@ -61,7 +63,7 @@ static void add_runs(Cli *cli, const Project *p) {
     Buf path = { 0 };
     Store *s = NULL;
     Error err = { 0 };
-    if (store_default_path(p->root, &path, &err) && store_open(path.at, false, &s, &err)) (void)store_run_each(s, add_run, cli, &err);
+    if (location_of(p, &path, &err) && store_open(path.at, false, &s, &err)) (void)store_run_each(s, add_run, cli, &err);
     store_close(s);
     buf_clear(&path);
 }

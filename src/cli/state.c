@@ -1,12 +1,13 @@
 #include "cli/state.h"
 #include <stdlib.h>
+#include "policy/location.h"
 
 bool state_open(Cli *cli, State *out) {
     Error err = { 0 };
     Buf path = { 0 };
     *out = (State){ .project = report_project(cli) };
     if (!out->project) return false;
-    bool ok = store_default_path(out->project->root, &path, &err) && store_open(path.at, false, &out->store, &err);
+    bool ok = location_of(out->project, &path, &err) && store_open(path.at, false, &out->store, &err);
     buf_clear(&path);
     if (!ok) state_close(out), cli_fail(cli, CLI_FAILED, &err);
     return ok;

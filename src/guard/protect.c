@@ -147,7 +147,7 @@ void guard_protect_init(GuardProtect *p, Str root, const Project *project, Arena
     const char **more = ARENA_ARRAY(arena, const char *, n_folders + n_programs + 3);
     for (size_t i = 0; i < n_folders; i++) more[n++] = guard_path_resolve(str_from(folders[i]), root, arena).at;
     for (size_t i = 0; i < n_programs; i++) more[n++] = programs[i];
-    if (state && state[0]) more[n++] = guard_path_resolve(str_from(state), root, arena).at;
+    if (state && state[0] && !store_is_url(state)) more[n++] = guard_path_resolve(str_from(state), root, arena).at;
     if (self) more[n++] = self;
     p->more = more;
 }

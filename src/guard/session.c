@@ -103,7 +103,7 @@ bool guard_session_audits(const GuardSession *s) {
 
 bool guard_session_store_path(Str root, Buf *out, Error *err) {
     const char *given = getenv("HARNESS_STATE");
-    if (root.n || (given && given[0])) return store_default_path(root, out, err);
+    if (root.n || (given && given[0] && !store_is_url(given))) return store_default_path(root, out, err);
     buf_reset(out);
     if (!store_state_home(out, err)) return false;
     buf_add(out, STR("/harness/guard/harness.db"));

@@ -1,7 +1,7 @@
 /* Runs, events, artifacts, tasks, hook counters, approvals and sessions in one SQLite file (WAL), outside the
- * workspace. Private (mode 0600, folder 0700). Thread-safe: one connection behind a lock, with prepared statements. A
- * full disk or a locked or damaged database is ERR_IO that names the file and what to do; committed data is not lost.
- * The first store_open loads SQLite. The …_each functions continue while `each` returns true; `each` may use the
+ * workspace, private (mode 0600, folder 0700), or in a PostgreSQL database. Thread-safe: one connection behind a lock, with prepared statements. A
+ * full disk, a locked or damaged file or a server that does not answer is ERR_IO that names the store and what to do; committed data is not lost.
+ * The first store_open loads SQLite or libpq. The …_each functions continue while `each` returns true; `each` may use the
  * store. */
 #pragma once
 #include "base/arena.h"
@@ -10,17 +10,30 @@
 
 typedef struct Store Store;
 
-/* The state file of a project: HARNESS_STATE, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Overwrites *out. */
 /* Folders that only harness may access: $XDG_STATE_HOME/harness and $XDG_CONFIG_HOME/harness, or their defaults below
  * HOME. NULL ends the list; the arena owns it. */
 const char *const *store_private_folders(Arena *arena);
+/* The state file of a project: HARNESS_STATE if it is a path, else $XDG_STATE_HOME/harness/PROJECT-ID/harness.db. Overwrites *out. */
 bool store_default_path(Str project_root, Buf *out, Error *err);
+/* What store_open gets for a project: `given`, else HARNESS_STATE, else `url`, else the state file. A URL is followed by # and the name of the project,
+ * `project` or PROJECT-ID. All but `root` may be NULL or "". Overwrites *out. */
+typedef struct StoreLocation { Str root; const char *given, *url; Str project; } StoreLocation;
+bool store_location(const StoreLocation *l, Buf *out, Error *err);
+bool store_is_url(const char *location);                     /* postgresql://… or postgres://…: a location that is not a file */
+bool store_url_check(Str url, Error *err);                   /* ERR_CONFIG: of another kind, or it contains a password. Loads no library */
+void store_url_show(const char *location, Buf *out);         /* appends it without password, options and project */
+/* Creates or updates the tables of a database, which store_open never does. One process at a time. *from is 0 for a database without them. */
+bool store_migrate(const char *location, int *from, int *to, Error *err);
+/* Copies a state file into a database, all or nothing; tokens of OAuth and decisions of guard stay behind. `from` must be a file, `to` a
+ * database. ERR_POLICY: a run is in use, or the project has runs there already. */
+typedef struct StoreCopied { uint64_t runs, events, artifacts; } StoreCopied;
+bool store_copy(Store *from, Store *to, StoreCopied *out, Error *err);
 /* The user's state folder, $XDG_STATE_HOME or ~/.local/state, and the name of a project's folder in it: NAME-HASH. Both
  * append. */
 bool store_state_home(Buf *out, Error *err);
 void store_project_id(Str real_root, Buf *out);
-/* Creates folders and tables. Rejects files of a newer harness and databases of other programs. Migrates a file of an
- * older format after copying it to FILE-formatN. ":memory:" is a store that ends with store_close. */
+/* `path` is a file or a URL (store_location). For a file: creates folders and tables. Rejects files of a newer harness and databases of
+ * other programs. Migrates a file of an older format after copying it to FILE-formatN. ":memory:" is a store that ends with store_close. */
 bool store_open(const char *path, bool sync_full, Store **out, Error *err);
 void store_close(Store *s);                                  /* also releases all its leases; NULL is fine */
 
@@ -36,6 +49,8 @@ typedef struct StoreRun {
 bool store_run_start(Store *s, Str id, Str agent, Str session, Error *err);   /* new, and leased */
 bool store_run_lease(Store *s, Str id, Error *err);          /* to resume it. ERR_POLICY when another process holds it;
                                                               * may be repeated */
+/* True if the lease of this process ended or is about to end: others may take its runs, and the caller must end them. Never with SQLite. */
+bool store_lost(Store *s);
 bool store_run_end(Store *s, const StoreRun *run, Error *err);                /* ended_ns 0: now. Releases the lease */
 bool store_run_title(Store *s, Str id, Str title, Error *err);                /* the start of its first prompt; ignored
                                                                                * if already set */

@@ -26,7 +26,7 @@ static bool insert_question(Store *s, const StoreApproval *a, Str id, Error *err
 bool store_approval_ask(Store *s, const StoreApproval *a, Buf *id, Error *err) {
     bool used = true;
     store_lock(s);
-    bool ok = store_begin(s, "ask", err);
+    bool ok = store_begin_alone(s, "ask", err);
     if (ok) {
         for (int i = 1; ok && used; i++) {
             buf_reset(id);
@@ -53,7 +53,7 @@ bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApp
 /* An update of at most one row; *changed: a row was updated. */
 static bool change(Store *s, StoreQuery *q, bool bound, bool *changed) {
     bool ok = bound && store_row(q, &(bool){ 0 });
-    if (changed) *changed = ok && s->api->changes(s->db) > 0;
+    if (changed) *changed = ok && store_changes(s) > 0;
     return store_end(q, ok);
 }
 
@@ -77,8 +77,7 @@ bool store_approval_withdraw(Store *s, Str id, Error *err) {
 
 bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id, run, call, tool, args, args_hash, why, rule, asked, expires, state, answer, by FROM approvals WHERE state = 'open' "
-                                 "ORDER BY asked, id", "list questions", err);
+    StoreQuery q = store_query(s, SQL_APPROVAL_EACH, "list questions", err);
     bool some = true, ok = q.stmt != NULL;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreApproval a = approval_at(&q);
@@ -91,7 +90,7 @@ bool store_approval_find(Store *s, Str prefix, Buf *id, Error *err) {
     int found = 0;
     buf_reset(id);
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT id FROM approvals WHERE substr(id, 1, length(?1)) = ?1 ORDER BY length(id), id LIMIT 2", "find question", err);
+    StoreQuery q = store_query(s, SQL_APPROVAL_FIND, "find question", err);
     bool some = true, ok = store_bind(&q, "s", prefix);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         if (found++ == 0) buf_add(id, store_text(&q, 0));
@@ -108,13 +107,17 @@ bool store_approval_find(Store *s, Str prefix, Buf *id, Error *err) {
 
 bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err) {
     store_lock(s);
-    StoreQuery q = store_query(s, SQL_COMMAND_PUT, "send command", err);
-    return store_unlock(s, change(s, &q, store_bind(&q, "ssss", run, kind, body, by), NULL));
+    bool ok = store_begin_alone(s, "send command", err);
+    if (ok) {
+        StoreQuery q = store_query(s, SQL_COMMAND_PUT, "send command", err);
+        ok = store_commit(s, change(s, &q, store_bind(&q, "ssss", run, kind, body, by), NULL), "send command", err);
+    }
+    return store_unlock(s, ok);
 }
 
 bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx, const StoreCommand *c), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT n, kind, body, by FROM commands WHERE run = ?1 AND n > ?2 ORDER BY n", "read commands", err);
+    StoreQuery q = store_query(s, SQL_COMMAND_EACH, "read commands", err);
     bool some = true, ok = store_bind(&q, "si", run, after);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreCommand c = { store_int(&q, 0), store_text(&q, 1), store_text(&q, 2), store_text(&q, 3) };

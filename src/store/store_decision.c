@@ -5,15 +5,10 @@
 #include "store/store_chain.h"
 #include "store/store_private.h"
 
-static const char create_table[] =
-    "CREATE TABLE IF NOT EXISTS decisions (n INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, vendor TEXT NOT NULL, session TEXT NOT NULL,"
-    "  call TEXT NOT NULL, event TEXT NOT NULL, tool TEXT NOT NULL, vendor_tool TEXT NOT NULL, subject TEXT NOT NULL, verdict TEXT NOT NULL,"
-    "  rule TEXT NOT NULL, reason TEXT NOT NULL, root TEXT NOT NULL, hash BLOB NOT NULL, UNIQUE (vendor, session, call, event)) STRICT";
-static const char columns[] = "SELECT n, time_ns, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root, hash FROM decisions";
 enum { TEXTS = 11, HASH_COLUMN = 13 };
 #define CHAIN STR("decisions")
 
-void store_decision_wait(Store *s, int ms) { s->api->busy_timeout(s->db, ms); }
+void store_decision_wait(Store *s, int ms) { s->driver->wait(s, ms); }
 
 static void texts_of(const StoreDecision *d, Str out[TEXTS]) {
     const Str all[TEXTS] = { d->vendor, d->session, d->call, d->event, d->tool, d->vendor_tool, d->subject, d->verdict, d->rule, d->reason, d->root };
@@ -44,18 +39,18 @@ static Str shorten(Str s, Arena *arena) {
 }
 
 static bool has_table(Store *s, bool *out, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'decisions'", "read decisions", err);
+    StoreQuery q = store_query(s, SQL_DECISION_TABLE, "read decisions", err);
     return store_end(&q, store_row(&q, out));
 }
 
 static bool is_stored(Store *s, const StoreDecision *d, bool *out, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT 1 FROM decisions WHERE vendor = ?1 AND session = ?2 AND call = ?3 AND event = ?4", "write decision", err);
+    StoreQuery q = store_query(s, SQL_DECISION_STORED, "write decision", err);
     bool ok = store_bind(&q, "ssss", d->vendor, d->session, d->call, d->event) && store_row(&q, out);
     return store_end(&q, ok);
 }
 
 static bool last_row(Store *s, int64_t *n, uint8_t hash[SHA256_BYTES], Error *err) {
-    StoreQuery q = store_walk(s, "SELECT n, hash FROM decisions ORDER BY n DESC LIMIT 1", "write decision", err);
+    StoreQuery q = store_query(s, SQL_DECISION_LAST, "write decision", err);
     bool some = false, ok = store_row(&q, &some);
     *n = 0;
     store_chain_first(CHAIN, hash);
@@ -86,7 +81,7 @@ static bool insert(Store *s, const StoreDecision *d, Error *err) {
     bool ok = last_row(s, &n, hash, err);
     if (ok) {
         hash_row(hash, ++n, now, t, next);
-        StoreQuery q = store_walk(s, "INSERT INTO decisions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)", "write decision", err);
+        StoreQuery q = store_query(s, SQL_DECISION_PUT, "write decision", err);
         ok = store_bind(&q, "iisssssssssssb", n, now, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], (Str){ (char *)next, SHA256_BYTES }) &&
              store_row(&q, &(bool){ false });
         ok = store_end(&q, ok) && put_head(s, n, next, err);
@@ -98,8 +93,8 @@ static bool insert(Store *s, const StoreDecision *d, Error *err) {
 bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *err) {
     bool there = false, table = false;
     store_lock(s);
-    if (!store_begin(s, "write decision", err)) return store_unlock(s, false);
-    bool ok = has_table(s, &table, err) && (table || store_exec(s, create_table, "write decision", err)) && is_stored(s, d, &there, err) &&
+    if (!store_begin_alone(s, "write decision", err)) return store_unlock(s, false);
+    bool ok = has_table(s, &table, err) && (table || s->driver->make_decisions(s, err)) && is_stored(s, d, &there, err) &&
               (there || insert(s, d, err));
     ok = store_commit(s, ok, "write decision", err);
     if (ok) *fresh = !there;
@@ -121,7 +116,7 @@ bool store_decision_hash(Store *s, int64_t n, uint8_t hash[SHA256_BYTES], bool *
     store_lock(s);
     if (!has_table(s, &table, err)) return store_unlock(s, false);
     if (!table) return store_unlock(s, true);
-    StoreQuery q = store_walk(s, "SELECT hash FROM decisions WHERE n = ?1", "read decisions", err);
+    StoreQuery q = store_query(s, SQL_DECISION_HASH, "read decisions", err);
     bool ok = store_bind(&q, "i", n) && store_row(&q, &some);
     if (ok && some && store_text(&q, 0).n == SHA256_BYTES) {
         memcpy(hash, store_text(&q, 0).at, SHA256_BYTES);
@@ -138,13 +133,11 @@ static void read_row(const StoreQuery *q, StoreDecision *d) {
 }
 
 bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err) {
-    char sql[sizeof columns + 64];
     bool table = false, some = true;
-    snprintf(sql, sizeof sql, "%s WHERE n > ?1 ORDER BY n", columns);
     store_lock(s);
     if (!has_table(s, &table, err)) return store_unlock(s, false);
     if (!table) return store_unlock(s, true);
-    StoreQuery q = store_walk(s, sql, "read decisions", err);
+    StoreQuery q = store_query(s, SQL_DECISION_EACH, "read decisions", err);
     bool ok = store_bind(&q, "i", after);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreDecision d;
@@ -191,18 +184,18 @@ static bool check_head(Store *s, Checking *c, Error *err) {
 
 /* One read transaction, so that a decision that is written meanwhile does not appear as a mismatch. */
 bool store_decision_verify(Store *s, StoreDecisionCheck *out, StoreDecisionEach *each, void *ctx, Error *err) {
-    char sql[sizeof columns + 64];
     bool table = false, some = true;
     Checking c = { .out = out, .each = each, .ctx = ctx };
     *out = (StoreDecisionCheck){ 0 };
     store_chain_first(CHAIN, out->hash);
-    snprintf(sql, sizeof sql, "%s ORDER BY n", columns);
     store_lock(s);
-    bool ok = store_begin(s, "verify decisions", err);
+    StoreQuery begin = store_query(s, SQL_BEGIN_READ, "verify decisions", err);
+    bool ok = store_run(&begin);
     if (!ok) return store_unlock(s, false);
     ok = has_table(s, &table, err);
     if (ok && table) {
-        StoreQuery q = store_walk(s, sql, "verify decisions", err);
+        StoreQuery q = store_query(s, SQL_DECISION_EACH, "verify decisions", err);
+        ok = store_bind(&q, "i", INT64_MIN);
         while (ok && (ok = store_row(&q, &some)) && some) check_row(&c, &q);
         ok = store_end(&q, ok);
     }

@@ -73,8 +73,8 @@ static bool write_one(Store *s, Batch *b, const Event *e, size_t at, Error *err)
         return give_up(s, at);
     }
     if (store_writer_add(s, b->last, e, err)) return true;
-    if ((s->api->extended_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT) return false;
-    error_set(err, ERR_IO, "write events: state file %s already has event %llu of run " STR_FMT ": another process writes it", s->path,
+    if (!s->driver->is_taken(s)) return false;
+    error_set(err, ERR_IO, "write events: %s already has event %llu of run " STR_FMT ": another process writes it", s->name,
               (unsigned long long)e->seq, STR_ARG(e->run));
     return give_up(s, at);
 }
@@ -93,10 +93,25 @@ static void take(StoreQueue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
+/* After a COMMIT with an unknown outcome: events that are committed are not written again. */
+static bool skip_committed(Store *s, Error *err) {
+    bool yes = false;
+    size_t unsure = s->queue.unsure;
+    Record r;
+    if (!unsure) return true;
+    if (!s->driver->committed(s, &yes, err)) return false;
+    for (size_t at = 0; yes && at < unsure; at += r.size) {
+        memcpy(&r, s->queue.writing.at + at, sizeof r);
+        (void)give_up(s, at);
+    }
+    s->queue.unsure = 0;
+    return true;
+}
+
 bool store_events_write(Store *s, Error *err) {
     Batch b = { 0 };
     Record r;
-    bool ok = true;
+    bool ok = skip_committed(s, err);
     for (size_t at = 0; ok && at < s->queue.writing.n; at += r.size) {
         Event e = event_at(s->queue.writing.at + at, &r);
         ok = r.skip || write_one(s, &b, &e, at, err);
@@ -114,6 +129,8 @@ bool store_events_queued(Store *s) {
 
 void store_events_done(Store *s, bool ok, const Error *why) {
     StoreQueue *q = &s->queue;
+    if (ok) q->unsure = 0;
+    else if (s->driver->was_unsure && s->driver->was_unsure(s)) q->unsure = q->writing.n;
     if (ok && q->writing.cap > 2 * (size_t)QUEUE_MAX) buf_clear(&q->writing);            /* shrink the buffer after an oversized event */
     else if (ok) buf_reset(&q->writing);
     pthread_mutex_lock(&q->lock);
@@ -126,9 +143,12 @@ bool store_flush(Store *s, Error *err) {
     Error why = { 0 };
     bool ok = true;
     store_lock(s);
+    int64_t since = s->driver->again ? clock_mono_ns() : 0;
     if (store_events_queued(s)) {
-        ok = store_begin(s, "write events", &why) && store_commit(s, store_events_write(s, &why), "write events", &why);
-        store_events_done(s, ok, &why);
+        do {
+            ok = store_begin(s, "write events", &why) && store_commit(s, store_events_write(s, &why), "write events", &why);
+            store_events_done(s, ok, &why);
+        } while (!ok && s->driver->again && s->driver->again(s, since));
     }
     if (!ok && err) *err = why;
     return store_unlock(s, ok);
@@ -182,7 +202,7 @@ static bool append(void *self, const Event *e, Error *err) {
     StoreQueue *q = &s->queue;
     size_t size = sizeof(Record) + e->run.n + e->agent.n + e->parent.n + e->type.n + e->data.n;
     if (e->seq >= UINT32_MAX) return error_set(err, ERR_LIMIT, "write events: run " STR_FMT " has too many events", STR_ARG(e->run));
-    if (size > EVENT_MAX) return error_set(err, ERR_LIMIT, "write events: an event of %zu bytes is too large for state file %s", size, s->path);
+    if (size > EVENT_MAX) return error_set(err, ERR_LIMIT, "write events: an event of %zu bytes is too large for %s", size, s->name);
     for (;;) {
         pthread_mutex_lock(&q->lock);
         bool fits = q->failed.kind == ERR_NONE && q->filling.n < QUEUE_MAX;
@@ -211,7 +231,7 @@ void store_queue_close(Store *s) {
     pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&q->lock);
     if (q->started) pthread_join(q->thread, NULL);
-    if (s->db) store_flush(s, NULL);
+    if (s->ready) store_flush(s, NULL);
     buf_clear(&q->filling);
     buf_clear(&q->writing);
     pthread_mutex_destroy(&q->lock);
@@ -220,18 +240,42 @@ void store_queue_close(Store *s) {
 
 /* ---- reading ---- */
 
+static bool walk_page(Store *s, int64_t *from, int64_t to, const char *doing, bool (*each)(void *ctx, const Event *e, Str hash), void *ctx, bool *more,
+                      Error *err) {
+    StoreQuery q = store_query(s, SQL_EVENT_EACH, doing, err);
+    int rows = 0;
+    bool some = true, ok = store_bind(&q, "ii", *from, to);
+    *more = false;
+    while (ok && some && (ok = store_row(&q, &some)) && some) {
+        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .agent = store_text(&q, 2), .parent = store_text(&q, 3),
+                    .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
+        *from = (*from & ~(int64_t)UINT32_MAX) + (int64_t)e.seq + 1;
+        *more = ++rows == s->driver->page;
+        if (!each(ctx, &e, store_text(&q, 7))) return *more = false, store_end(&q, true);
+    }
+    return store_end(&q, ok);
+}
+
+bool store_event_walk(Store *s, int64_t from, int64_t to, const char *doing, bool (*each)(void *ctx, const Event *e, Str hash), void *ctx, Error *err) {
+    bool more = true, ok = true;
+    while (ok && more && from <= to) ok = walk_page(s, &from, to, doing, each, ctx, &more, err);
+    return ok;
+}
+
+typedef struct Walk { Str run; bool (*each)(void *ctx, const Event *e); void *ctx; } Walk;
+
+static bool pass_on(void *ctx, const Event *e, Str hash) {
+    const Walk *w = ctx;
+    Event whole = *e;
+    (void)hash;
+    whole.run = w->run;
+    return w->each(w->ctx, &whole);
+}
+
 static bool walk_events(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {
     int64_t n;
     if (!store_run_number(s, run, &n, err)) return false;
-    StoreQuery q = store_walk(s, "SELECT id & 0xffffffff, time_ns, agent, parent, depth, type, data FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-                              "read events", err);
-    bool some = true, ok = store_bind(&q, "ii", store_event_id(n, from), store_event_id(n, UINT32_MAX));
-    while (ok && some && (ok = store_row(&q, &some)) && some) {
-        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
-                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
-        if (!each(ctx, &e)) break;
-    }
-    return store_end(&q, ok);
+    return store_event_walk(s, store_event_id(n, from), store_event_id(n, UINT32_MAX), "read events", pass_on, &(Walk){ run, each, ctx }, err);
 }
 
 bool store_event_each(Store *s, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, Error *err) {

@@ -9,8 +9,7 @@ typedef struct Forking { Store *s; const StoreFork *f; Error *err; Arena arena; 
 
 /* Finds the event that ended the turn. */
 static bool find_end(Forking *k) {
-    StoreQuery q = store_walk(k->s, "SELECT max(id) & 0xffffffff, json_extract(data, '$.turn') FROM events WHERE id BETWEEN ?1 AND ?2 AND type = 'turn.ended' "
-                                    "AND depth = 0 AND json_valid(data) AND (?3 = 0 OR json_extract(data, '$.turn') = ?3)", "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_FORK_END, "fork run", k->err);
     bool some = false, ok = store_bind(&q, "iii", store_event_id(k->from, 0), store_event_id(k->from, UINT32_MAX), k->f->turn) && store_row(&q, &some);
     if (ok && some) k->out->last = (uint64_t)store_int(&q, 0), k->out->turn = store_int(&q, 1);
     ok = store_end(&q, ok);
@@ -27,10 +26,9 @@ static bool copy_artifact(Forking *k, Str old) {
     for (int i = 0; ok && !fresh && i < STORE_KEY_TRIES; i++) {
         char *key = (char *)arena_zero(&k->arena, STORE_KEY_SIZE, 1);
         store_artifact_key(key);
-        StoreQuery q = store_walk(k->s, "INSERT OR IGNORE INTO artifacts (key, run, tool, mime, time_ns, bytes) SELECT ?1, ?2, tool, mime, time_ns, bytes "
-                                        "FROM artifacts WHERE key = ?3", "fork run", k->err);
+        StoreQuery q = store_query(k->s, SQL_ARTIFACT_COPY, "fork run", k->err);
         ok = store_end(&q, store_bind(&q, "sss", str_from(key), k->f->id, old) && store_row(&q, &(bool){ 0 }));
-        fresh = ok && k->s->api->changes(k->s->db) == 1;
+        fresh = ok && store_changes(k->s) == 1;
         if (fresh) table_put(&k->keys, old, key);
     }
     return ok && (fresh || error_set(k->err, ERR_INTERNAL, "fork run: every generated key is in use"));
@@ -38,7 +36,7 @@ static bool copy_artifact(Forking *k, Str old) {
 
 static bool copy_artifacts(Forking *k) {
     VEC(Str) old = { 0 };
-    StoreQuery q = store_walk(k->s, "SELECT key FROM artifacts WHERE run = ?1", "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_ARTIFACT_KEYS, "fork run", k->err);
     bool some = true, ok = store_bind(&q, "s", k->f->from);
     while (ok && some && (ok = store_row(&q, &some)) && some) VEC_PUSH(&old, arena_str(&k->arena, store_text(&q, 0)));
     ok = store_end(&q, ok);
@@ -78,50 +76,51 @@ static bool add_origin(Forking *k, StoreWriter *w) {
     return ok;
 }
 
+typedef struct Copying { Forking *k; StoreWriter w; Buf data; bool ok; } Copying;
+
+static bool copy_event(void *ctx, const Event *e, Str hash) {
+    Copying *c = ctx;
+    Event copy = *e;
+    (void)hash;
+    buf_reset(&c->data);
+    add_renamed(c->k, e->data, &c->data);
+    copy.run = c->k->f->id;
+    copy.data = buf_str(&c->data);
+    return c->ok = store_writer_add(c->k->s, &c->w, &copy, c->k->err);
+}
+
 static bool copy_events(Forking *k) {
-    StoreWriter w;
-    Buf data = { 0 };
-    if (!store_writer_open(k->s, k->f->id, &w, k->err)) return false;
-    k->to = w.n;
-    StoreQuery q = store_walk(k->s, "SELECT id & 0xffffffff, time_ns, agent, parent, depth, type, data FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-                              "fork run", k->err);
-    bool some = true, ok = store_bind(&q, "ii", store_event_id(k->from, 0), store_event_id(k->from, k->out->last));
-    while (ok && some && (ok = store_row(&q, &some)) && some) {
-        buf_reset(&data);
-        add_renamed(k, store_text(&q, 6), &data);
-        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = k->f->id, .agent = store_text(&q, 2),
-                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = buf_str(&data) };
-        ok = store_writer_add(k->s, &w, &e, k->err);
-    }
-    ok = store_end(&q, ok) && add_origin(k, &w) && store_writer_close(k->s, &w, k->err);
-    buf_clear(&data);
+    Copying c = { .k = k, .ok = true };
+    if (!store_writer_open(k->s, k->f->id, &c.w, k->err)) return false;
+    k->to = c.w.n;
+    bool ok = store_event_walk(k->s, store_event_id(k->from, 0), store_event_id(k->from, k->out->last), "fork run", copy_event, &c, k->err) && c.ok;
+    ok = ok && add_origin(k, &c.w) && store_writer_close(k->s, &c.w, k->err);
+    buf_clear(&c.data);
     return ok;
 }
 
 /* ---- the rest ---- */
 
 static bool copy_notes(Forking *k, const char *kind) {
-    StoreQuery q = store_walk(k->s, "INSERT INTO notes (scope, key, text) SELECT ?3 || ?1, key, text FROM notes WHERE scope = ?3 || ?2", "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_FORK_NOTES, "fork run", k->err);
     return store_end(&q, store_bind(&q, "sss", k->f->id, k->f->from, str_from(kind)) && store_row(&q, &(bool){ 0 }));
 }
 
 /* Copies the commands that the copied events have handled, so that later ones continue their numbers. */
 static bool copy_commands(Forking *k) {
-    StoreQuery q = store_walk(k->s, "INSERT INTO commands (run, n, kind, body, by) SELECT ?1, n, kind, body, by FROM commands WHERE run = ?2 AND n <= ("
-                                    "SELECT ifnull(max(json_extract(data, '$.command')), 0) FROM events WHERE id BETWEEN ?3 AND ?4 AND type = 'turn.message' "
-                                    "AND json_valid(data))", "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_FORK_COMMANDS, "fork run", k->err);
     return store_end(&q, store_bind(&q, "ssii", k->f->id, k->f->from, store_event_id(k->to, 0), store_event_id(k->to, UINT32_MAX)) &&
                              store_row(&q, &(bool){ 0 }));
 }
 
 static bool copy_tasks(Forking *k) {
-    StoreQuery q = store_walk(k->s, "SELECT task, tool, status, result FROM tasks WHERE run = ?1 AND status <> 'running'", "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_TASK_ENDED, "fork run", k->err);
     bool some = true, ok = store_bind(&q, "s", k->f->from);
     Buf result = { 0 };
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         buf_reset(&result);
         add_renamed(k, store_text(&q, 3), &result);
-        ok = store_task_put(k->s, k->f->id, store_text(&q, 0), store_text(&q, 1), store_text(&q, 2), buf_str(&result), k->err);
+        ok = store_task_write(k->s, k->f->id, store_text(&q, 0), store_text(&q, 1), store_text(&q, 2), buf_str(&result), k->err);
     }
     buf_clear(&result);
     return store_end(&q, ok);
@@ -129,9 +128,7 @@ static bool copy_tasks(Forking *k) {
 
 /* No process holds the new run yet: it is resumed like any other. */
 static bool insert_run(Forking *k) {
-    StoreQuery q = store_walk(k->s, "INSERT INTO runs (id, status, agent, parent, session, title, started_ns, ended_ns, turns, tool_calls, usage, pid, "
-                                    "pid_start, boot) SELECT ?1, 'interrupted', ?2, id, '', title, ?3, 0, 0, 0, '', 0, 0, '' FROM runs WHERE id = ?4",
-                              "fork run", k->err);
+    StoreQuery q = store_query(k->s, SQL_FORK_RUN, "fork run", k->err);
     return store_end(&q, store_bind(&q, "ssis", k->f->id, k->f->agent, clock_wall_ns(), k->f->from) && store_row(&q, &(bool){ 0 }));
 }
 

@@ -9,7 +9,7 @@ static bool add_counts(Store *s, const StoreHook *h, Error *err) {
 
 bool store_hook_add(Store *s, const StoreHook *counts, size_t n, Error *err) {
     store_lock(s);
-    bool ok = store_begin(s, "count hooks", err);
+    bool ok = store_begin_alone(s, "count hooks", err);
     if (ok) {
         for (size_t i = 0; ok && i < n; i++) ok = add_counts(s, &counts[i], err);
         ok = store_commit(s, ok, "count hooks", err);
@@ -19,7 +19,7 @@ bool store_hook_add(Store *s, const StoreHook *counts, size_t n, Error *err) {
 
 bool store_hook_each(Store *s, bool (*each)(void *ctx, const StoreHook *h), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT hook, calls, blocks, errors, ns FROM hooks ORDER BY hook", "list hooks", err);
+    StoreQuery q = store_query(s, SQL_HOOK_EACH, "list hooks", err);
     bool some = true, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreHook h = { store_text(&q, 0), (uint64_t)store_int(&q, 1), (uint64_t)store_int(&q, 2), (uint64_t)store_int(&q, 3), (uint64_t)store_int(&q, 4) };

@@ -5,11 +5,11 @@
 
 bool store_page_runs(Store *s, int64_t before, size_t max, StoreRunEach *each, void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, STORE_RUN_COLUMNS ", n FROM runs WHERE n < ?1 ORDER BY n DESC LIMIT ?2", "list runs", err);
+    StoreQuery q = store_query(s, SQL_RUN_PAGE, "list runs", err);
     bool some = true, ok = store_bind(&q, "ii", before > 0 ? before : INT64_MAX, (int64_t)max);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreRun run = store_run_of(&q);
-        if (!each(ctx, store_int(&q, STORE_RUN_COUNT), &run)) break;
+        if (!each(ctx, store_int(&q, STORE_RUN_PAGE_NUMBER), &run)) break;
     }
     return store_unlock(s, store_end(&q, ok));
 }
@@ -21,7 +21,7 @@ bool store_page_run_number(Store *s, Str id, int64_t *n, Error *err) {
 
 bool store_page_artifacts(Store *s, Str run, size_t max, bool (*each)(void *ctx, const StoreArtifact *a), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT key, tool, mime, time_ns, length(bytes) FROM artifacts WHERE run = ?1 ORDER BY rowid LIMIT ?2", "list artifacts", err);
+    StoreQuery q = store_query(s, SQL_ARTIFACT_PAGE, "list artifacts", err);
     bool some = true, ok = store_bind(&q, "si", run, (int64_t)max);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreArtifact a = { store_text(&q, 0), store_text(&q, 1), store_text(&q, 2), store_int(&q, 3), store_int(&q, 4) };
@@ -33,7 +33,7 @@ bool store_page_artifacts(Store *s, Str run, size_t max, bool (*each)(void *ctx,
 /* ---- decisions ---- */
 
 static bool has_decisions(Store *s, bool *out, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'decisions'", "list decisions", err);
+    StoreQuery q = store_query(s, SQL_DECISION_TABLE, "list decisions", err);
     *out = false;
     return store_end(&q, q.stmt && store_row(&q, out));
 }
@@ -43,8 +43,7 @@ bool store_page_decisions(Store *s, int64_t before, size_t max, bool (*each)(voi
     store_lock(s);
     if (!has_decisions(s, &there, err)) return store_unlock(s, false);
     if (!there) return store_unlock(s, true);
-    StoreQuery q = store_walk(s, "SELECT n, time_ns, vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root FROM decisions "
-                                 "WHERE n < ?1 ORDER BY n DESC LIMIT ?2", "list decisions", err);
+    StoreQuery q = store_query(s, SQL_DECISION_PAGE, "list decisions", err);
     bool some = true, ok = store_bind(&q, "ii", before > 0 ? before : INT64_MAX, (int64_t)max);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreDecision d = { store_int(&q, 0), store_int(&q, 1), store_text(&q, 2), store_text(&q, 3), store_text(&q, 4), store_text(&q, 5),
@@ -57,15 +56,9 @@ bool store_page_decisions(Store *s, int64_t before, size_t max, bool (*each)(voi
 
 /* ---- costs ---- */
 
-#define COST_SUMS "count(*), sum(turns), sum(tool_calls), sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.input'), 0) ELSE 0 END), " \
-    "sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.output'), 0) ELSE 0 END), " \
-    "sum(CASE WHEN usage <> '' THEN ifnull(json_extract(usage, '$.cached'), 0) ELSE 0 END), sum(cost) FROM runs WHERE started_ns >= ?1 " \
-    "AND (usage = '' OR json_valid(usage)) GROUP BY key ORDER BY key DESC LIMIT ?2"
-
 bool store_page_costs(Store *s, bool by_day, int64_t since_ns, size_t max, bool (*each)(void *ctx, const StoreCost *c), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, by_day ? "SELECT date(started_ns / 1000000000, 'unixepoch') AS key, " COST_SUMS : "SELECT agent AS key, " COST_SUMS,
-                              "add up costs", err);
+    StoreQuery q = store_query(s, by_day ? SQL_COST_BY_DAY : SQL_COST_BY_AGENT, "add up costs", err);
     bool some = true, ok = store_bind(&q, "ii", since_ns, (int64_t)max);
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreCost c = { store_text(&q, 0), store_int(&q, 1), store_int(&q, 2), store_int(&q, 3), store_int(&q, 4), store_int(&q, 5), store_int(&q, 6),

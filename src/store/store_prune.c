@@ -2,24 +2,13 @@
 #include <stdlib.h>
 #include "store/store_private.h"
 
-/* In the order of execution: the first one needs the row of the run, the third one the notes of the fourth. */
-static const char *const steps[] = {
-    "INSERT OR REPLACE INTO pruned (run, ended_ns, last, hash) SELECT id, ended_ns, last, hash FROM runs WHERE id = ?1",
-    "DELETE FROM events WHERE id BETWEEN (SELECT n << 32 FROM runs WHERE id = ?1) AND (SELECT n << 32 | 0xffffffff FROM runs WHERE id = ?1)",
-    "DELETE FROM notes WHERE scope = 'task.cancel' AND key IN (SELECT key FROM notes WHERE scope = 'task' AND text = ?1)",
-    "DELETE FROM notes WHERE scope = 'task' AND text = ?1",
-    "DELETE FROM notes WHERE scope IN ('items:' || ?1, 'media:' || ?1, 'changes:' || ?1, 'questions:' || ?1)",
-    "DELETE FROM artifacts WHERE run = ?1",
-    "DELETE FROM tasks WHERE run = ?1",
-    "DELETE FROM approvals WHERE run = ?1",
-    "DELETE FROM commands WHERE run = ?1",
-    "DELETE FROM runs WHERE id = ?1",
-};
+static const StoreSql steps[] = { SQL_PRUNE_KEEP, SQL_PRUNE_EVENTS, SQL_PRUNE_CANCELS, SQL_PRUNE_TASK_NOTES, SQL_PRUNE_NOTES, SQL_PRUNE_ARTIFACTS,
+                                  SQL_PRUNE_TASKS, SQL_PRUNE_APPROVALS, SQL_PRUNE_COMMANDS, SQL_PRUNE_RUN };
 
 static bool remove_all(Store *s, Str run, Error *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof steps / sizeof *steps; i++) {
-        StoreQuery q = store_walk(s, steps[i], "prune run", err);
+        StoreQuery q = store_query(s, steps[i], "prune run", err);
         ok = store_end(&q, store_bind(&q, "s", run) && store_row(&q, &(bool){ 0 }));
     }
     return ok;
@@ -35,23 +24,23 @@ static bool prune(Store *s, Str run, Error *err) {
     bool live = false, found = false;
     if (!store_run_get(s, run, note_live, &live, &found, err)) return false;
     if (!found) return store_no_such("run", run, err);
-    if (live || !store_lease_take(s, run)) return error_set(err, ERR_POLICY, "run " STR_FMT " is running", STR_ARG(run));
+    if (live || !s->driver->lease_free(s, run)) return error_set(err, ERR_POLICY, "run " STR_FMT " is running", STR_ARG(run));
     bool ok = remove_all(s, run, err);
-    store_lease_drop(s, run);
+    s->driver->lease_drop(s, run);
     return ok;
 }
 
 bool store_run_prune(Store *s, Str run, Error *err) {
     if (!store_flush(s, err)) return false;
     store_lock(s);
-    bool ok = store_begin(s, "prune run", err);
+    bool ok = store_begin_alone(s, "prune run", err);
     if (ok) ok = store_commit(s, prune(s, run, err), "prune run", err);
     return store_unlock(s, ok);
 }
 
 bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), void *ctx, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT run, ended_ns, last, hash FROM pruned ORDER BY ended_ns, run", "list pruned runs", err);
+    StoreQuery q = store_query(s, SQL_PRUNED_EACH, "list pruned runs", err);
     bool some = true, ok = q.stmt != NULL;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StorePruned p = { .run = store_text(&q, 0), .ended_ns = store_int(&q, 1), .last = (uint64_t)store_int(&q, 2), .hash = store_text(&q, 3) };
@@ -63,7 +52,7 @@ bool store_pruned_each(Store *s, bool (*each)(void *ctx, const StorePruned *p), 
 /* SQLite reuses the pages that pruning freed; this returns them to the file system. */
 bool store_shrink(Store *s, Error *err) {
     store_lock(s);
-    return store_unlock(s, store_exec(s, "VACUUM", "shrink", err));
+    return store_unlock(s, s->driver->shrink(s, err));
 }
 
 /* ---- a bound on the size ---- */
@@ -80,8 +69,7 @@ typedef struct Size { int64_t used, file, live; } Size;
 
 static bool measure(Store *s, Size *out, Error *err) {
     bool some = false;
-    StoreQuery q = store_walk(s, "SELECT (page_count - freelist_count) * page_size, page_count * page_size, (SELECT count(*) FROM runs WHERE status = 'running') "
-                                 "FROM pragma_page_count, pragma_freelist_count, pragma_page_size", "measure the state", err);
+    StoreQuery q = store_query(s, SQL_SIZE, "measure the state", err);
     bool ok = q.stmt && store_row(&q, &some);
     if (ok) *out = (Size){ store_int(&q, 0), store_int(&q, 1), store_int(&q, 2) };
     return store_end(&q, ok);
@@ -90,7 +78,7 @@ static bool measure(Store *s, Size *out, Error *err) {
 static bool oldest_ended(Store *s, Buf *id, Error *err) {
     bool some = false;
     buf_reset(id);
-    StoreQuery q = store_walk(s, "SELECT id FROM runs WHERE ended_ns > 0 AND status NOT IN ('running', 'interrupted') ORDER BY ended_ns, id LIMIT 1", "find run", err);
+    StoreQuery q = store_query(s, SQL_RUN_OLDEST, "find run", err);
     bool ok = q.stmt && store_row(&q, &some);
     if (ok && some) buf_add(id, store_text(&q, 0));
     return store_end(&q, ok);
@@ -115,6 +103,10 @@ bool store_bound(Store *s, int64_t max, StoreBounded *out, Error *err) {
     Buf id = { 0 };
     Size size = { 0 };
     *out = (StoreBounded){ 0 };
+    if (!s->driver->sized) {
+        error_set(err, ERR_CONFIG, "HARNESS_STATE_MAX bounds a state file, and runs are stored in %s", s->name);
+        return error_hint(err, "unset it, and remove old runs with: harness runs prune --older-than 30d");
+    }
     store_lock(s);
     bool ok = remove_oldest(s, max, out, &id, err) && measure(s, &size, err);
     if (ok && out->removed && size.file > max && size.live <= 1) ok = store_shrink(s, err);

@@ -62,24 +62,15 @@ static void check_end(Check *c, uint64_t last, Str hash) {
     else if (!headed || memcmp(c->hash, hash.at, SHA256_BYTES) != 0) report(c, STORE_BREAK_HEAD, c->seq, c->seq);
 }
 
-static bool check_events(Store *s, Check *c, Str run, int64_t n, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT id & 0xffffffff, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-                              "verify run", err);
-    bool some = true, ok = store_bind(&q, "ii", store_event_id(n, 0), store_event_id(n, UINT32_MAX));
-    while (ok && some && (ok = store_row(&q, &some)) && some) {
-        Event e = { .seq = (uint64_t)store_int(&q, 0), .time_ns = store_int(&q, 1), .run = run, .agent = store_text(&q, 2),
-                    .parent = store_text(&q, 3), .depth = (int)store_int(&q, 4), .type = store_text(&q, 5), .data = store_text(&q, 6) };
-        check_event(c, &e, store_text(&q, 7));
-    }
-    return store_end(&q, ok);
-}
+static bool check_one(void *ctx, const Event *e, Str hash) { return check_event(ctx, e, hash), true; }
 
 static bool verify(Store *s, Str run, Check *c, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT n, last, hash FROM runs WHERE id = ?1", "verify run", err);
+    StoreQuery q = store_query(s, SQL_RUN_VERIFY, "verify run", err);
     bool some = false, ok = store_bind(&q, "s", run) && store_row(&q, &some);
     if (ok && !some) ok = store_no_such("run", run, err);
     store_event_first(run, c->hash);
-    if (ok && check_events(s, c, run, store_int(&q, 0), err)) {
+    int64_t n = ok ? store_int(&q, 0) : 0;
+    if (ok && store_event_walk(s, store_event_id(n, 0), store_event_id(n, UINT32_MAX), "verify run", check_one, c, err)) {
         Str hash = store_text(&q, 2);
         check_end(c, (uint64_t)store_int(&q, 1), hash);
         if (hash.n == SHA256_BYTES) memcpy(c->out->hash, hash.at, SHA256_BYTES);
@@ -94,14 +85,15 @@ bool store_run_verify(Store *s, Str run, StoreChecked *out, bool (*each)(void *c
     *out = (StoreChecked){ 0 };
     if (!store_flush(s, err)) return false;
     store_lock(s);
-    bool ok = store_exec(s, "BEGIN", "verify run", err);
+    StoreQuery begin = store_query(s, SQL_BEGIN_READ, "verify run", err);
+    bool ok = store_run(&begin);
     if (ok) ok = store_commit(s, verify(s, run, &c, err), "verify run", err);
     return store_unlock(s, ok);
 }
 
 bool store_event_strays(Store *s, uint64_t *n, Error *err) {
     store_lock(s);
-    StoreQuery q = store_walk(s, "SELECT count(*) FROM events WHERE id >> 32 NOT IN (SELECT n FROM runs)", "verify runs", err);
+    StoreQuery q = store_query(s, SQL_EVENT_STRAYS, "verify runs", err);
     bool some = false, ok = store_row(&q, &some);
     if (ok && some) *n = (uint64_t)store_int(&q, 0);
     return store_unlock(s, store_end(&q, ok));

@@ -14,6 +14,7 @@ bool store_writer_open(Store *s, Str run, StoreWriter *out, Error *err) {
         Str hash = store_text(&q, 1);
         out->n = store_int(&q, 0);
         if (hash.n == SHA256_BYTES) memcpy(out->hash, hash.at, SHA256_BYTES);
+        if (s->driver->fence_events) ok = s->driver->fence_events(s, &q, out, err);
     }
     return store_end(&q, ok);
 }
@@ -47,6 +48,7 @@ bool store_writer_add(Store *s, StoreWriter *w, const Event *e, Error *err) {
 }
 
 bool store_writer_close(Store *s, const StoreWriter *w, Error *err) {
+    if (s->driver->wrote) s->driver->wrote(s, w);
     StoreQuery q = store_query(s, SQL_RUN_GROW, "write events", err);
     return store_end(&q, store_bind(&q, "iiiibd", w->n, w->turns, w->calls, (int64_t)w->last, (Str){ (const char *)w->hash, SHA256_BYTES }, w->cost) &&
                              store_row(&q, &(bool){ 0 }));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "policy/location.h"
 #include "sandbox/domain.h"
 #include "tool/pipeline/control.h"
 #include "tool/protect/nested.h"
@@ -124,12 +125,13 @@ static bool set_state(Runtime *rt, Error *err) {
     const char *given = rt->config.state ? rt->config.state : getenv("HARNESS_STATE");
     char here[PATH_MAX];
     bool ok = true;
-    if (given && given[0]) {
+    if (given && given[0] && !store_is_url(given)) {
         if (given[0] != '/' && getcwd(here, sizeof here)) buf_add_fmt(&path, "%s/", here);
         buf_add(&path, str_from(given));
     } else if (!rt->config.ephemeral) {
-        ok = store_default_path(rt->project->root, &path, err);
+        ok = location_given(rt->project, rt->config.state, &path, err);
     }
+    if (ok && store_is_url(path.at)) rt->database = copy(rt, buf_str(&path)), ok = store_default_path(rt->project->root, &path, err);
     if (ok && path.n) rt->rules.state = copy(rt, buf_str(&path));
     if (ok && !rt->config.ephemeral) rt->state = rt->rules.state;
     buf_clear(&path);
@@ -261,10 +263,12 @@ static bool same_paths(const char *const *a, const char *const *b) {
     return !a[i] && !b[i];
 }
 
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : !a && !b; }
+
 /* A reload cannot change what the process was restricted to, nor what runs have started with. */
 static bool fits_shared(Runtime *rt, Error *err) {
     const Runtime *old = rt->config.share;
-    bool state = rt->state && old->state ? strcmp(rt->state, old->state) == 0 : !rt->state && !old->state;
+    bool state = same_text(rt->state, old->state) && same_text(rt->database, old->database);
     if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: restart harness to use another one");
     if (!state) return error_set(err, ERR_CONFIG, "store: restart harness to use another location");
     return !rt->config.own_process || same_paths(rt->rules.write_roots, old->rules.write_roots)
@@ -345,6 +349,7 @@ static void leave_shared(RuntimeShared *s) {
     sandbox_stop(s->sandbox);
     if (s->client) client_free(s->client);
     if (s->store) store_close(s->store);
+    if (s->local) store_close(s->local);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -427,8 +432,18 @@ Store *runtime_store(Runtime *rt, Error *err) {
     if (!rt->state) return NULL;
     RuntimeShared *all = rt->shared;
     pthread_mutex_lock(&all->lock);
-    if (!all->store && !store_open(rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
+    if (!all->store && !store_open(rt->database ? rt->database : rt->state, sync_full(rt->project), &all->store, err)) all->store = NULL;
     Store *s = all->store;
+    pthread_mutex_unlock(&all->lock);
+    return s;
+}
+
+Store *runtime_local_store(Runtime *rt, Error *err) {
+    if (!rt->state || !rt->database) return runtime_store(rt, err);
+    RuntimeShared *all = rt->shared;
+    pthread_mutex_lock(&all->lock);
+    if (!all->local && !store_open(rt->state, sync_full(rt->project), &all->local, err)) all->local = NULL;
+    Store *s = all->local;
     pthread_mutex_unlock(&all->lock);
     return s;
 }

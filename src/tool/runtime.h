@@ -110,6 +110,8 @@ Str runtime_workspace(const Runtime *rt);
  * frozen heap that outlives the runtime. */
 /* NULL with *err when it cannot be opened; NULL with ERR_NONE when the runtime is ephemeral. */
 Store *runtime_store(Runtime *rt, Error *err);
+/* The same, or a state file of this machine if the store is a database: for what must not leave it. */
+Store *runtime_local_store(Runtime *rt, Error *err);
 /* Host functions of higher rooms: register_agent, delegate, complete. Before the first call; `user` is theirs. */
 void runtime_extend(Runtime *rt, const HostCalls *calls, void *user);
 void *runtime_user(Runtime *rt);

@@ -21,6 +21,7 @@ typedef struct RuntimeShared {
     Client *client;
     pthread_mutex_t lock;                /* guards what follows */
     Store *store;                        /* opened on first use */
+    Store *local;                        /* a state file beside a store that is a database; opened on first use */
 } RuntimeShared;
 
 struct Runtime {
@@ -49,6 +50,7 @@ struct Runtime {
     Client *client;
     const char *const *guarded;          /* from runtime_protected; NULL: not computed yet. Guarded by `lock` */
     const char *state;                   /* of the state file; NULL: ephemeral */
+    const char *database;                /* runs are stored there instead; NULL: in the state file */
     RecordPlaces places;                 /* possible folders of marks */
     const char *record;                  /* the folder of our own mark; NULL: none, and `record_problem` says why */
     Error record_problem;

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LLMock } from '@copilotkit/aimock';
-import { add, folder, project, root, start, undo } from './harness.mjs';
+import { add, folder, project, root, start, storeIn, undo } from './harness.mjs';
 import { tool } from './calls.mjs';
 
 // Retries with short waits, so that many faults can be tested.
@@ -30,7 +30,7 @@ export function talker(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
   undo(t, () => rmSync(state, { recursive: true, force: true }));
-  const base = { HARNESS_STATE: join(state, 'harness.db'), HARNESS_TRUST: dir, OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
+  const base = { ...storeIn(state), HARNESS_TRUST: dir, OPENAI_API_KEY: 'sk-test-openai-000', ANTHROPIC_API_KEY: 'sk-test-anthropic-000', ...env };
   const log = join(state, 'events.jsonl');
   const read = out => {
     let reply = null;
@@ -57,7 +57,7 @@ export function talker(t, files, { env = {} } = {}) {
     // After kill -9, harness attributes differences found at its next start to the killed call, so a test that edits the
     // project starts harness once before.
     settle: async () => {
-      const rules = `${base.HARNESS_STATE}-rules`;
+      const rules = base.XDG_STATE_HOME ? join(state, 'harness/rules') : `${base.HARNESS_STATE}-rules`;
       const marked = () => existsSync(rules) && readdirSync(rules).some(name => name.startsWith('mark-'));
       for (let i = 0; i < 100 && marked(); i++) {
         const { status, stderr } = await harness(['sandbox', '--', 'true']);

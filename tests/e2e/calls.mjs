@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { add, project, run, start, undo } from './harness.mjs';
+import { add, project, run, start, undo, storeIn } from './harness.mjs';
 
 // A Starlark tool: `head` is more frontmatter, `body` what run(args) does, in lines.
 export function tool(body, head = '') {
@@ -20,7 +20,7 @@ export function caller(t, files, { env = {} } = {}) {
   const dir = project(t, files);
   const state = mkdtempSync(join(tmpdir(), 'harness-state-'));
   undo(t, () => rmSync(state, { recursive: true, force: true }));
-  const base = { HARNESS_STATE: join(state, 'harness.db'), HARNESS_TRUST: dir, ...env };
+  const base = { ...storeIn(state), HARNESS_TRUST: dir, ...env };
   const log = join(state, 'events.jsonl');
   const words = (name, args, flags) =>
     ['-C', dir, 'call', name, ...(args === undefined ? [] : [typeof args === 'string' ? args : JSON.stringify(args)]), '--json', '--events', log, ...flags];

@@ -2,7 +2,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -13,6 +13,12 @@ export const build = process.env.HARNESS_BUILD ?? 'release';
 const kept = ['PATH', 'HOME', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
 // Projects of the tests are trusted by their folder, as on a machine that runs what it checks out itself.
 export const environment = { ...Object.fromEntries(kept.filter(k => k in process.env).map(k => [k, process.env[k]])), HARNESS_TRUST: tmpdir() };
+
+// Where a test keeps its runs: a file in `folder`, or a project of its own in the database of postgres.test.mjs.
+export function storeIn(folder) {
+  const url = process.env.HARNESS_TEST_STORE;
+  return url ? { HARNESS_STATE: `${url}#${basename(folder)}`, XDG_STATE_HOME: folder } : { HARNESS_STATE: join(folder, 'harness.db') };
+}
 
 export function run(args, { env = {}, ...options } = {}) {
   return finish(spawnSync(bin, args, { ...defaults, env: { ...environment, ...env }, ...options }), args);

@@ -84,6 +84,6 @@ test('the packages are complete, and the program runs from them', { skip }, t =>
 test('the package depends on what is loaded on first use', { skip }, () => {
   const file = readdirSync(join(root, 'build/deb')).find(f => f.startsWith('harness_'));
   const wanted = shell(`dpkg-deb -f build/deb/${file} Depends Recommends`, { cwd: root }).stdout;
-  for (const name of ['libcurl4', 'libssl3', 'libsqlite3-0', 'libseccomp2', 'libmicrohttpd12', 'libgit2', 'libedit2', 'libutf8proc2', 'libsystemd0', 'libyaml-0-2', 'libpcre2-8-0', 'libgmp10'])
+  for (const name of ['libcurl4', 'libssl3', 'libsqlite3-0', 'libseccomp2', 'libmicrohttpd12', 'libgit2', 'libedit2', 'libutf8proc2', 'libsystemd0', 'libpq5', 'libyaml-0-2', 'libpcre2-8-0', 'libgmp10'])
     assert.ok(wanted.includes(name), `${name} in ${wanted}`);
 });

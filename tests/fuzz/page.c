@@ -1,7 +1,7 @@
 /* An untrusted page of events: what is read is inside of it, data is no longer than it, and reading stops on
  * request. */
 #include <stdlib.h>
-#include "store/store_import.h"
+#include "store/sqlite_import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,7 +27,7 @@ static bool see(void *ctx, const Event *e) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2) return 0;
     Seen s = { .page = { (const char *)data + 2, size - 2 }, .left = data[0] };
-    bool whole, more = store_page_each(s.page, STR("run"), data[1], see, &s, &whole);
+    bool whole, more = sqlite_page_each(s.page, STR("run"), data[1], see, &s, &whole);
     if (more == s.stopped || (s.stopped && !whole)) abort();
     return 0;
 }

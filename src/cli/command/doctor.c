@@ -57,6 +57,7 @@ static const struct Library { const char *name, *file; Ask ask; const char *func
     { "libedit", "libedit.so.2", ASK_NOTHING, NULL },
     { "libutf8proc", "libutf8proc.so.2", ASK_NOTHING, NULL },
     { "libsystemd", "libsystemd.so.0", ASK_NOTHING, NULL },
+    { "libpq", "libpq.so.5", ASK_NOTHING, NULL },
 };
 
 static void add_version(Buf *out, const struct Library *l, void *handle) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include "cli/listing.h"
 #include "cli/report.h"
+#include "policy/location.h"
 #include "store/store.h"
 #include "value/json.h"
 
@@ -38,12 +39,9 @@ static bool show_stats(Cli *cli, const Project *p, Error *err) {
     Buf path = { 0 };
     Store *store = NULL;
     Stats s = { .cli = cli };
-    const char *given = getenv("HARNESS_STATE");
-    bool ok = true;
-    if (given && *given) buf_add(&path, str_from(given));
-    else ok = store_default_path(p->root, &path, err);
+    bool ok = location_of(p, &path, err);
     if (cli->json) buf_add_char(&cli->out, '[');
-    if (ok && access(path.at, F_OK) == 0)
+    if (ok && (store_is_url(path.at) || access(path.at, F_OK) == 0))
         ok = store_open(path.at, false, &store, err) && store_hook_each(store, cli->json ? add_json : add_row, &s, err);
     if (cli->json) buf_add(&cli->out, STR("]\n"));
     else if (ok && s.n == 0) cli_say(cli, SAY_HINT, STR("no hook has run yet"));

@@ -126,7 +126,7 @@ static bool read_flags(Job *j, Error *err) {
     j->rules.write_roots = j->write.at;
     if (!are_steady(j, err)) return false;
     j->rules.hidden = store_private_folders(&j->arena);
-    if (state && state[0]) j->rules.state = state[0] == '/' ? state : arena_fmt(&j->arena, "%s/%s", j->rules.workspace, state);
+    if (state && state[0] && !store_is_url(state)) j->rules.state = state[0] == '/' ? state : arena_fmt(&j->arena, "%s/%s", j->rules.workspace, state);
     return sandbox_reach(&j->rules, err);
 }
 

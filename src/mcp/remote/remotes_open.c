@@ -58,7 +58,7 @@ static bool browse(void *ctx, Str url, Error *err) {
 /* A remote server may refer us to public hosts only for a token; a local one also to local hosts. */
 static OAuthConfig oauth_config(Remote *s, Error *why) {
     Runtime *rt = s->all->rt;
-    Store *store = runtime_store(rt, why);
+    Store *store = runtime_local_store(rt, why);
     return (OAuthConfig){ .server = s->def->url, .client = runtime_client(rt), .rules = runtime_net(rt),
                           .shelf = store ? oauth_store_shelf(store) : (OAuthShelf){ 0 }, .settings = s->def->oauth,
                           .open = s->all->config.browse ? browse : NULL, .secret = add_secret, .ctx = s };

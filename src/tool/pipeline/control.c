@@ -86,6 +86,10 @@ static void look_at_question(Control *c, const ControlQuestion *q) {
 
 static void look(Control *c) {
     int64_t now = c->version;
+    if (store_lost(c->store)) {                                              /* another process may take the runs */
+        for (size_t i = 0; i < c->runs.n; i++) cancel_fire(c->runs.at[i]->cancel);
+        return;
+    }
     if (!store_version(c->store, &now, NULL) || now == c->version) return;       /* a store that cannot be read is noticed by the runs themselves */
     c->version = now;
     for (size_t i = 0; i < c->runs.n; i++) (void)look_for_commands(c->runs.at[i], false, NULL);

@@ -48,7 +48,7 @@ void record_places(const char *state, RecordPlaces *out) {
     Buf first = { 0 }, second = { 0 };
     char here[PATH_MAX];
     if (!state || !state[0]) state = getenv("HARNESS_STATE");
-    if (state && state[0]) {
+    if (state && state[0] && !store_is_url(state)) {
         if (state[0] != '/' && getcwd(here, sizeof here)) buf_add_fmt(&first, "%s/", here);
         buf_add_fmt(&first, "%s-rules", state);
     } else {

@@ -1,19 +1,50 @@
-/* A state file in a new folder for each test. */
+/* A state file in a new folder for each test; or, for those that also run on PostgreSQL, a new project in a database. */
 #pragma once
 #include "unit.h"
 #include <ftw.h>
 #include <unistd.h>
-#include "store/sqlite.h"
+#include "store/sqlite_private.h"
 #include "store/store.h"
 
 typedef struct StorePlace { char dir[64], path[128]; Error err; } StorePlace;
+
+/* Set while the tests run on PostgreSQL. */
+static char place_server[64], place_url[64];
 
 /* The folders of the file do not exist yet. */
 static inline void place_open(StorePlace *p) {
     *p = (StorePlace){ .dir = "/tmp/harness-store-XXXXXX" };
     assert_non_null(mkdtemp(p->dir));
-    snprintf(p->path, sizeof p->path, "%s/deep/er/harness.db", p->dir);
+    if (place_url[0]) snprintf(p->path, sizeof p->path, "%s#%s", place_url, p->dir + strlen("/tmp/harness-store-"));
+    else snprintf(p->path, sizeof p->path, "%s/deep/er/harness.db", p->dir);
 }
+
+/* Group fixtures: a server in a folder of its own. */
+static inline int place_start_server(void **state) {
+    (void)state;
+    char command[160];
+    int from, to;
+    Error err = { 0 };
+    snprintf(place_server, sizeof place_server, "/tmp/harness-pg-XXXXXX");
+    if (!mkdtemp(place_server) || rmdir(place_server) < 0) return -1;
+    snprintf(command, sizeof command, "scripts/postgres.sh start %s", place_server);
+    FILE *out = popen(command, "re");
+    if (!out || !fgets(place_url, sizeof place_url, out) || pclose(out) != 0) return -1;
+    place_url[strcspn(place_url, "\n")] = 0;
+    if (store_migrate(place_url, &from, &to, &err)) return 0;
+    print_error("%s\n", err.msg);
+    return -1;
+}
+
+static inline int place_stop_server(void **state) {
+    (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "scripts/postgres.sh stop %s", place_server);
+    place_url[0] = 0;
+    return system(command);
+}
+
+#define run_on_postgres(tests) cmocka_run_group_tests_name("on PostgreSQL", tests, place_start_server, place_stop_server)
 
 static inline int place_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
     (void)st, (void)type, (void)ftw;
@@ -30,8 +61,30 @@ static inline Store *must_open(StorePlace *p) {
 
 #define must(p, ok) do { if (!(ok)) fail_msg("%s", (p)->err.msg); } while (0)
 
+/* PostgreSQL: `text` sees the rows of the project only, under the names that the tables have in SQLite. */
+static inline int64_t place_psql(const char *path, const char *text) {
+    static const char *const tables[] = { "runs", "events", "artifacts", "tasks", "commands", "approvals", "notes", "decisions" };
+    const char *project = strrchr(path, '#') + 1;
+    Buf command = { 0 };
+    char line[64] = "";
+    buf_add_fmt(&command, "psql -qAtX -v ON_ERROR_STOP=1 '%.*s' -c \"", (int)(project - 1 - path), path);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        buf_add_fmt(&command, "CREATE TEMP VIEW %s AS SELECT * FROM harness.%s WHERE project = '%s';", tables[i], tables[i], project);
+    buf_add_fmt(&command, "\" -c \"%s\"", text);
+    FILE *out = popen(command.at, "re");
+    assert_non_null(out);
+    if (!fgets(line, sizeof line, out)) line[0] = 0;
+    if (pclose(out) != 0) fail_msg("%s", text);
+    buf_clear(&command);
+    return line[0] == 't' ? 1 : strtoll(line, NULL, 10);
+}
+
 /* Runs SQL on a separate connection. */
 static inline void sql(const char *path, const char *text) {
+    if (place_url[0]) {
+        place_psql(path, text);
+        return;
+    }
     const Sqlite *api = sqlite_load(NULL);
     sqlite3 *db;
     assert_int_equal(api->open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), SQLITE_OK);
@@ -40,6 +93,7 @@ static inline void sql(const char *path, const char *text) {
 }
 
 static inline int64_t number(const char *path, const char *text) {
+    if (place_url[0]) return place_psql(path, text);
     const Sqlite *api = sqlite_load(NULL);
     sqlite3 *db;
     sqlite3_stmt *stmt = NULL;

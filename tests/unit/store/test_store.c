@@ -816,5 +816,11 @@ int main(void) {
 #endif
         cmocka_unit_test(test_cost),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest both[] = {
+        cmocka_unit_test(test_runs), cmocka_unit_test(test_events), cmocka_unit_test(test_events_later), cmocka_unit_test(test_artifacts),
+        cmocka_unit_test(test_small_things), cmocka_unit_test(test_processes), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_killed), cmocka_unit_test(test_walk_may_write),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + run_on_postgres(both);
 }

@@ -105,28 +105,28 @@ static void test_whole(void **state) {
 static void test_changed(void **state) {
     (void)state;
     static const struct { const char *sql, *breaks; } cases[] = {
-        { "UPDATE events SET data = '{}' WHERE id & 0xffffffff = 4", "changed 4-4 " },
-        { "UPDATE events SET time_ns = time_ns + 1 WHERE id & 0xffffffff = 1", "changed 1-1 " },
-        { "UPDATE events SET agent = 'x' WHERE id & 0xffffffff = 10", "changed 10-10 " },
-        { "UPDATE events SET parent = 'x' WHERE id & 0xffffffff = 5", "changed 5-5 " },
-        { "UPDATE events SET depth = 1 WHERE id & 0xffffffff = 5", "changed 5-5 " },
-        { "UPDATE events SET type = 'x' WHERE id & 0xffffffff = 5", "changed 5-5 " },
-        { "UPDATE events SET hash = zeroblob(32) WHERE id & 0xffffffff = 5", "changed 5-5 changed 6-6 " },
-        { "UPDATE events SET hash = NULL WHERE id & 0xffffffff = 5", "inserted 5-5 changed 6-6 " },
-        { "DELETE FROM events WHERE id & 0xffffffff = 5", "removed 5-5 " },
-        { "DELETE FROM events WHERE id & 0xffffffff BETWEEN 5 AND 7", "removed 5-7 " },
-        { "DELETE FROM events WHERE id & 0xffffffff = 1", "removed 1-1 " },
-        { "DELETE FROM events WHERE id & 0xffffffff > 8", "removed 9-10 " },
+        { "UPDATE events SET data = '{}' WHERE id & 4294967295 = 4", "changed 4-4 " },
+        { "UPDATE events SET time_ns = time_ns + 1 WHERE id & 4294967295 = 1", "changed 1-1 " },
+        { "UPDATE events SET agent = 'x' WHERE id & 4294967295 = 10", "changed 10-10 " },
+        { "UPDATE events SET parent = 'x' WHERE id & 4294967295 = 5", "changed 5-5 " },
+        { "UPDATE events SET depth = 1 WHERE id & 4294967295 = 5", "changed 5-5 " },
+        { "UPDATE events SET type = 'x' WHERE id & 4294967295 = 5", "changed 5-5 " },
+        { "UPDATE events SET hash = zeroblob(32) WHERE id & 4294967295 = 5", "changed 5-5 changed 6-6 " },
+        { "UPDATE events SET hash = NULL WHERE id & 4294967295 = 5", "inserted 5-5 changed 6-6 " },
+        { "DELETE FROM events WHERE id & 4294967295 = 5", "removed 5-5 " },
+        { "DELETE FROM events WHERE id & 4294967295 BETWEEN 5 AND 7", "removed 5-7 " },
+        { "DELETE FROM events WHERE id & 4294967295 = 1", "removed 1-1 " },
+        { "DELETE FROM events WHERE id & 4294967295 > 8", "removed 9-10 " },
         { "DELETE FROM events", "removed 1-10 " },
-        { "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, NULL FROM events WHERE id & 0xffffffff = 10",
+        { "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, NULL FROM events WHERE id & 4294967295 = 10",
             "inserted 11-11 inserted 11-11 " },
-        { "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id & 0xffffffff = 10",
+        { "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id & 4294967295 = 10",
             "changed 11-11 inserted 11-11 " },
         { "UPDATE runs SET hash = zeroblob(32)", "head 10-10 " },
         { "UPDATE runs SET hash = NULL", "head 10-10 " },
         /* An event inserted, and the later ones renumbered. */
-        { "UPDATE events SET id = id + 100 WHERE id & 0xffffffff > 5; UPDATE events SET id = id - 99 WHERE id & 0xffffffff > 100;"
-          "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id & 0xffffffff = 5",
+        { "UPDATE events SET id = id + 100 WHERE id & 4294967295 > 5; UPDATE events SET id = id - 99 WHERE id & 4294967295 > 100;"
+          "INSERT INTO events SELECT id + 1, time_ns, agent, parent, depth, type, data, hash FROM events WHERE id & 4294967295 = 5",
             "changed 6-6 changed 7-7 changed 8-8 changed 9-9 changed 10-10 changed 11-11 inserted 11-11 " },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -157,7 +157,7 @@ static void test_cut_and_resumed(void **state) {
     uint64_t last = 0;
     place_open(&p);
     record(&p, "r1");
-    sql(p.path, "DELETE FROM events WHERE id & 0xffffffff > 8");
+    sql(p.path, "DELETE FROM events WHERE id & 4294967295 > 8");
     Store *s = must_open(&p);
     must(&p, store_run_lease(s, STR("r1"), &p.err) && store_event_last(s, STR("r1"), &last, &p.err));
     emit(&p, s, "r1", last + 1, last + 5);
@@ -205,12 +205,12 @@ static void test_format_3(void **state) {
     must(&p, store_run_lease(s, STR("both"), &p.err));
     emit(&p, s, "both", EVENTS + 1, EVENTS + 2);
     store_close(s);
-    assert_int_equal(number(p.path, "PRAGMA user_version"), STORE_FORMAT);
+    assert_int_equal(number(p.path, "PRAGMA user_version"), SQLITE_FILE_FORMAT);
     StoreChecked c = verify(&p, "old", &breaks);
     assert_true(breaks.n == 0 && !c.chained && c.unchained == EVENTS);
     c = verify(&p, "both", &breaks);
     assert_true(breaks.n == 0 && c.chained && c.unchained == EVENTS && c.events == EVENTS + 2);
-    sql(p.path, "UPDATE events SET hash = NULL WHERE id & 0xffffffff = 11");
+    sql(p.path, "UPDATE events SET hash = NULL WHERE id & 4294967295 = 11");
     verify(&p, "both", &breaks);
     assert_str(buf_str(&breaks), "changed 12-12 ");
     sql(p.path, "UPDATE events SET hash = NULL");
@@ -441,5 +441,10 @@ int main(void) {
         cmocka_unit_test(test_bound), cmocka_unit_test(test_sizes), cmocka_unit_test(test_strays),
         cmocka_unit_test(test_fork),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest both[] = {
+        cmocka_unit_test(test_whole), cmocka_unit_test(test_cut_and_resumed), cmocka_unit_test(test_prune),
+        cmocka_unit_test(test_strays), cmocka_unit_test(test_fork),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + run_on_postgres(both);
 }

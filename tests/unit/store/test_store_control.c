@@ -152,5 +152,9 @@ static void test_commands(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins),
         cmocka_unit_test(test_commands) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest both[] = {
+        cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + run_on_postgres(both);
 }

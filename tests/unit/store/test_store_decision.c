@@ -88,5 +88,10 @@ int main(void) {
         cmocka_unit_test(test_put), cmocka_unit_test(test_changed), cmocka_unit_test(test_removed), cmocka_unit_test(test_end),
         cmocka_unit_test(test_all), cmocka_unit_test(test_head),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest both[] = {
+        cmocka_unit_test(test_put), cmocka_unit_test(test_changed), cmocka_unit_test(test_removed), cmocka_unit_test(test_end),
+        cmocka_unit_test(test_all), cmocka_unit_test(test_head),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + run_on_postgres(both);
 }

@@ -371,5 +371,11 @@ int main(void) {
             cmocka_unit_test(test_full), cmocka_unit_test(test_no_run), cmocka_unit_test(test_run_end),
         cmocka_unit_test(test_from), cmocka_unit_test(test_times), cmocka_unit_test(test_counts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest both[] = {
+        cmocka_unit_test(test_all_get_in), cmocka_unit_test(test_large), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_written_without_flush), cmocka_unit_test(test_two_processes), cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_run_end), cmocka_unit_test(test_from), cmocka_unit_test(test_times), cmocka_unit_test(test_counts),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + run_on_postgres(both);
 }

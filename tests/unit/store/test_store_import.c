@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include "artifact_list.h"
 #include "base/fault.h"
-#include "store/store_private.h"
+#include "store/sqlite_private.h"
 
 #define FIXTURES "tests/fixtures/store/"
 enum { PART = 512, OLD_HALF = 2 << 20, SERVED = 60, TAIL = 3 };
@@ -135,7 +135,7 @@ static void test_import(void **state) {
         assert_true(store_open(path, false, &fresh, &p.at.err));
         store_close(fresh);
         store_close(s);
-        assert_int_equal(number(p.at.path, "PRAGMA user_version"), STORE_FORMAT);
+        assert_int_equal(number(p.at.path, "PRAGMA user_version"), SQLITE_FILE_FORMAT);
         /* An imported file has the same tables and columns as a new one. */
         static const char columns[] = "SELECT count(*) FROM sqlite_schema m, pragma_table_info(m.name) WHERE m.type = 'table'";
         static const char objects[] = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
@@ -374,8 +374,8 @@ static void test_in_use(void **state) {
     char lease[144], expected[240];
     old_open(&p, true);
     snprintf(lease, sizeof lease, "%s-lease", p.at.path);
-    Store holder = { .lease_fd = open(lease, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
-    assert_true(store_lease_sure(&holder, STR("tail")));
+    SqliteStore holder = { .lease_fd = open(lease, O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
+    assert_true(sqlite_lease_sure(&holder, STR("tail")));
     assert_false(store_open(p.at.path, false, &s, &p.at.err));
     snprintf(expected, sizeof expected, "migrate: state file %s has an older format, and an older harness is still using it", p.at.path);
     assert_string_equal(p.at.err.msg, expected);

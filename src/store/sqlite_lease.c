@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/hash.h"
-#include "store/store_private.h"
+#include "store/sqlite_private.h"
 
 /* Reads a small file of /proc; empty on failure. */
 static Str read_small(const char *path, char *out, size_t size) {
@@ -34,13 +34,13 @@ static void boot_id(char *out, size_t size) {
     snprintf(out, size, STR_FMT, STR_ARG(id));
 }
 
-void store_holder_self(StoreHolder *out) {
+void sqlite_holder_self(SqliteHolder *out) {
     out->pid = getpid();
     out->start = start_time(out->pid);
     boot_id(out->boot, sizeof out->boot);
 }
 
-bool store_holder_alive(const StoreHolder *h) {
+bool sqlite_holder_alive(const SqliteHolder *h) {
     char boot[sizeof h->boot];
     if (h->pid <= 0) return false;
     boot_id(boot, sizeof boot);
@@ -49,21 +49,21 @@ bool store_holder_alive(const StoreHolder *h) {
 
 /* One byte of the file per run, at an offset derived from its id. An open file description lock ends with the process
  * in every case, and also excludes other stores of the same process. */
-static bool lock_byte(const Store *s, Str run, short type) {
+static bool lock_byte(const SqliteStore *s, Str run, short type) {
     static const uint8_t key[16] = { 0 };
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash_sip24(run, key) >> 2), .l_len = 1 };
     return fcntl(s->lease_fd, F_OFD_SETLK, &lock) == 0;
 }
 
-bool store_lease_take(Store *s, Str run) {
+bool sqlite_lease_take(SqliteStore *s, Str run) {
     if (s->lease_fd < 0 || lock_byte(s, run, F_WRLCK)) return true;
     return errno != EAGAIN && errno != EACCES;           /* a file system without locks: rely on pid and start time */
 }
 
-bool store_lease_sure(Store *s, Str name) { return s->lease_fd >= 0 && lock_byte(s, name, F_WRLCK); }
-void store_lease_drop(Store *s, Str run) { lock_byte(s, run, F_UNLCK); }
+bool sqlite_lease_sure(SqliteStore *s, Str name) { return s->lease_fd >= 0 && lock_byte(s, name, F_WRLCK); }
+void sqlite_lease_drop(SqliteStore *s, Str run) { lock_byte(s, run, F_UNLCK); }
 
-bool store_lease_any(Store *s) {
+bool sqlite_lease_any(SqliteStore *s) {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };     /* l_len 0: to the end of the file */
     return s->lease_fd >= 0 && fcntl(s->lease_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

@@ -1,7 +1,7 @@
 /* The format of the file. `user_version` holds its number. */
 #include "base/fault.h"
-#include "store/store_private.h"
-#include "store/store_import.h"
+#include "store/sqlite_private.h"
+#include "store/sqlite_import.h"
 
 #define APPLICATION_ID 0x68726e73        /* "hrns" */
 #define TEXT_OF(x) #x
@@ -10,7 +10,7 @@
 /* The `id` of an event is n of its run << 32 | its seq: one integer key makes an insert half as expensive as (run,
  * seq). `hash` of an event chains it to its predecessor in the run (store_chain.h); NULL: written before format 4. `last` and `hash` of a run are the
  * number and the hash of its last event. */
-const char store_schema_runs[] =
+const char sqlite_schema_runs[] =
     "CREATE TABLE runs (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, agent TEXT NOT NULL, parent TEXT NOT NULL,"
     "  session TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', started_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL, turns INTEGER NOT NULL,"
     "  tool_calls INTEGER NOT NULL, usage TEXT NOT NULL, cost REAL NOT NULL DEFAULT 0, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
@@ -20,7 +20,7 @@ const char store_schema_runs[] =
     "  depth INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL, hash BLOB) STRICT;";
 
 /* `asked` and `expires` are nanoseconds since 1970, like all times. A row of `pruned` stays when its run is removed. */
-const char store_schema_control[] =
+const char sqlite_schema_control[] =
     "CREATE TABLE approvals (id TEXT NOT NULL PRIMARY KEY, run TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, args TEXT NOT NULL,"
     "  args_hash TEXT NOT NULL, why TEXT NOT NULL, rule TEXT NOT NULL, asked INTEGER NOT NULL, expires INTEGER NOT NULL,"
     "  state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'used', 'withdrawn')), answer TEXT NOT NULL, by TEXT NOT NULL) STRICT, WITHOUT ROWID;"
@@ -45,45 +45,46 @@ static const char schema[] =
     "PRAGMA application_id = " NUMBER_TEXT(APPLICATION_ID) ";";
 
 /* One statement, because another process may be creating the file: three could read different states of it. */
-static bool read_format(Store *s, int64_t *version, int64_t *id, int64_t *tables, Error *err) {
-    StoreQuery q = store_walk(s, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version, pragma_application_id",
+static bool read_format(SqliteStore *s, int64_t *version, int64_t *id, int64_t *tables, Error *err) {
+    StoreQuery q = sqlite_walk(s, "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version, pragma_application_id",
                               "open", err);
     bool some = false, ok = store_row(&q, &some);
     if (ok && some) *version = store_int(&q, 0), *id = store_int(&q, 1), *tables = store_int(&q, 2);
     return store_end(&q, ok);
 }
 
-bool store_check(Store *s, int64_t *version, Error *err) {
+bool sqlite_check(SqliteStore *s, int64_t *version, Error *err) {
     int64_t id = 0, tables = 0;
     *version = 0;
     if (!read_format(s, version, &id, &tables, err)) return false;
     if (id != APPLICATION_ID && tables)
         return error_set(err, ERR_IO, "open: %s is a database of another program", s->path), error_hint(err, "set HARNESS_STATE to another file");
-    if (*version <= STORE_FORMAT) return true;
+    if (*version <= SQLITE_FILE_FORMAT) return true;
     error_set(err, ERR_IO, "open: state file %s was written by a newer harness (format %lld; this one supports %d)", s->path,
-        (long long)*version, STORE_FORMAT);
+        (long long)*version, SQLITE_FILE_FORMAT);
     return error_hint(err, "update harness, or set HARNESS_STATE to another file");
 }
 
-bool store_exec(Store *s, const char *sql, const char *doing, Error *err) {
+bool sqlite_exec(SqliteStore *s, const char *sql, const char *doing, Error *err) {
     if (fault_hit()) return error_set(err, ERR_IO, "%s: state file %s: injected fault", doing, s->path);
-    return s->api->exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_failed(s, doing, err);
+    return s->api->exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || sqlite_failed(s, doing, err);
 }
 
-static bool create(Store *s, Error *err) {
-    return store_exec(s, store_schema_runs, "open", err) && store_exec(s, schema, "open", err) && store_exec(s, store_schema_control, "open", err) &&
-           store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "open", err);
+static bool create(SqliteStore *s, Error *err) {
+    return sqlite_exec(s, sqlite_schema_runs, "open", err) && sqlite_exec(s, schema, "open", err) && sqlite_exec(s, sqlite_schema_control, "open", err) &&
+           sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "open", err);
 }
 
-bool store_migrate(Store *s, int64_t version, Error *err) {
-    if (version == STORE_FORMAT) return store_import_tail(s), true;
-    if (!store_begin(s, "open", err)) return false;
-    bool ok = store_check(s, &version, err), old = ok && version > 0 && version < STORE_FORMAT;        /* check again: another process may have migrated it */
+bool sqlite_migrate(SqliteStore *s, int64_t version, Error *err) {
+    if (version == SQLITE_FILE_FORMAT) return sqlite_import_tail(s), true;
+    if (!store_begin(&s->store, "open", err)) return false;
+    bool ok = sqlite_check(s, &version, err);                /* check again: another process may have migrated it */
+    bool old = ok && version > 0 && version < SQLITE_FILE_FORMAT;
     if (ok && version == 0) ok = create(s, err);
-    if (old) ok = (version < 3 ? store_import(s, version, err) : store_exec(s, format_4, "migrate", err))
-        && store_exec(s, "PRAGMA user_version = " NUMBER_TEXT(STORE_FORMAT), "migrate", err);
-    ok = store_commit(s, ok, old ? "migrate" : "open", err);
-    if (old && version < 3) store_import_end(s, ok);
-    if (ok && version == 3) store_import_tail(s);
+    if (old) ok = (version < 3 ? sqlite_import(s, version, err) : sqlite_exec(s, format_4, "migrate", err))
+        && sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "migrate", err);
+    ok = store_commit(&s->store, ok, old ? "migrate" : "open", err);
+    if (old && version < 3) sqlite_import_end(s, ok);
+    if (ok && version == 3) sqlite_import_tail(s);
     return ok;
 }

@@ -4,7 +4,7 @@
  *     | half 0: used, record, record … | half 1: used, record … |
  *
  * `used` was updated after each complete record, so bytes after it are ignored. An event may be in both places. */
-#include "store/store_import.h"
+#include "store/sqlite_import.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/fault.h"
 #include "base/mem.h"
-#include "store/store_private.h"
+#include "store/sqlite_private.h"
 
 /* ---- a row of `pages` ---- ¶ Per event: seq and time as signed deltas from the previous event, depth, agent,
  * parent, type, and data: length of the prefix shared with the previous data, then the rest. Integers are LEB128. A
@@ -72,7 +72,7 @@ static bool get_event(Str *in, Names *names, Buf *data, Event *e) {
     return get_name(in, names, &e->agent) && get_name(in, names, &e->parent) && get_name(in, names, &e->type) && get_data(in, data, &e->data);
 }
 
-bool store_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, bool *whole) {
+bool sqlite_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, const Event *e), void *ctx, bool *whole) {
     Event e = { .run = run };
     Names names = { .n = 0 };
     Buf data = { 0 };
@@ -87,13 +87,13 @@ bool store_page_each(Str page, Str run, uint64_t from, bool (*each)(void *ctx, c
 
 /* ---- into `events` ---- */
 
-typedef struct Import { Store *s; StoreQuery put, add_run; Error *err; Buf run; int64_t n; uint64_t last; bool ok; } Import;
+typedef struct Import { SqliteStore *s; StoreQuery put, add_run; Error *err; Buf run; int64_t n; uint64_t last; bool ok; } Import;
 
-static Import import_new(Store *s, Error *err) {
+static Import import_new(SqliteStore *s, Error *err) {
     return (Import){ .s = s, .err = err, .ok = true,
-                     .put = store_walk(s, "INSERT OR IGNORE INTO events (id, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                     .put = sqlite_walk(s, "INSERT OR IGNORE INTO events (id, time_ns, agent, parent, depth, type, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                                        "migrate", err),
-                     .add_run = store_walk(s, "INSERT OR IGNORE INTO runs (id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage,"
+                     .add_run = sqlite_walk(s, "INSERT OR IGNORE INTO runs (id, status, agent, parent, session, started_ns, ended_ns, turns, tool_calls, usage,"
                                               " pid, pid_start, boot) VALUES (?1, 'running', '', '', '', ?2, 0, 0, 0, '', 0, 0, '')", "migrate", err) };
 }
 
@@ -105,7 +105,7 @@ static bool import_end(Import *im) {
 
 static bool step(StoreQuery *q, bool bound) {
     bool some, ok = bound && store_row(q, &some);
-    if (q->stmt) q->store->api->reset(q->stmt);
+    if (q->stmt) ((SqliteStore *)q->store)->api->reset(q->stmt);
     return ok;
 }
 
@@ -114,7 +114,7 @@ static bool find_run(Import *im, const Event *e) {
     if (im->n && str_eq(buf_str(&im->run), e->run)) return true;
     buf_reset(&im->run);
     buf_add(&im->run, e->run);
-    return step(&im->add_run, store_bind(&im->add_run, "si", buf_str(&im->run), e->time_ns)) && store_run_number(im->s, buf_str(&im->run), &im->n, im->err);
+    return step(&im->add_run, store_bind(&im->add_run, "si", buf_str(&im->run), e->time_ns)) && store_run_number(&im->s->store, buf_str(&im->run), &im->n, im->err);
 }
 
 static bool put_event(void *ctx, const Event *e) {
@@ -128,7 +128,7 @@ static bool put_event(void *ctx, const Event *e) {
 }
 
 /* Records an event that names the missing ones; the copy of the file still has the page. */
-static void put_damage(Store *s, Import *im, Str run, uint64_t first, uint64_t last) {
+static void put_damage(SqliteStore *s, Import *im, Str run, uint64_t first, uint64_t last) {
     uint64_t from = im->last >= first ? im->last + 1 : first;
     Buf message = { 0 }, data = { 0 };
     buf_add_fmt(&message, "events %llu to %llu of this run are damaged and were skipped when %s was migrated from format 2",
@@ -143,20 +143,20 @@ static void put_damage(Store *s, Import *im, Str run, uint64_t first, uint64_t l
     buf_clear(&data);
 }
 
-static bool import_pages(Store *s, Error *err) {
+static bool import_pages(SqliteStore *s, Error *err) {
     Import im = import_new(s, err);
-    StoreQuery q = store_walk(s, "SELECT run, first, last, events FROM pages ORDER BY run, first", "migrate", err);
+    StoreQuery q = sqlite_walk(s, "SELECT run, first, last, events FROM pages ORDER BY run, first", "migrate", err);
     bool some = true, whole, ok = true;
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         Str run = store_text(&q, 0);
         im.last = 0;
-        store_page_each(store_text(&q, 3), run, 0, put_event, &im, &whole);
+        sqlite_page_each(store_text(&q, 3), run, 0, put_event, &im, &whole);
         if (im.ok && !whole) put_damage(s, &im, run, (uint64_t)store_int(&q, 1), (uint64_t)store_int(&q, 2));
         ok = im.ok;
     }
     ok = store_end(&q, ok);
     ok = import_end(&im) && ok;
-    return ok && store_exec(s, "DROP TABLE pages", "migrate", err);
+    return ok && sqlite_exec(s, "DROP TABLE pages", "migrate", err);
 }
 
 /* ---- FILE-tail ---- */
@@ -165,7 +165,7 @@ enum { HALF = 2 << 20, TEXTS = 5 };
 typedef struct Record { uint32_t size; int32_t depth; uint64_t seq; int64_t time_ns; uint32_t n[TEXTS + 1]; } Record;   /* the strings follow */
 static const Str tail_lease = { "tail", 4 };
 
-static char *beside(const Store *s, const char *end) {
+static char *beside(const SqliteStore *s, const char *end) {
     char *path = NULL;
     return asprintf(&path, "%s%s", s->path, end) < 0 ? NULL : path;
 }
@@ -214,7 +214,7 @@ static char *read_tail(const char *path) {
     return all;
 }
 
-static bool import_tail(Store *s, const char *path, Error *err) {
+static bool import_tail(SqliteStore *s, const char *path, Error *err) {
     char *all = read_tail(path);
     if (!all) return true;
     Import im = import_new(s, err);
@@ -223,12 +223,12 @@ static bool import_tail(Store *s, const char *path, Error *err) {
     return import_end(&im);
 }
 
-void store_import_tail(Store *s) {
+void sqlite_import_tail(SqliteStore *s) {
     char *path = beside(s, "-tail");
-    if (there(path) && store_lease_sure(s, tail_lease)) {
-        bool ok = store_begin(s, "migrate", NULL) && store_commit(s, import_tail(s, path, NULL), "migrate", NULL);
+    if (there(path) && sqlite_lease_sure(s, tail_lease)) {
+        bool ok = store_begin(&s->store, "migrate", NULL) && store_commit(&s->store, import_tail(s, path, NULL), "migrate", NULL);
         if (ok) unlink(path);
-        store_lease_drop(s, tail_lease);
+        sqlite_lease_drop(s, tail_lease);
     }
     free(path);
 }
@@ -237,7 +237,7 @@ void store_import_tail(Store *s) {
 
 typedef struct Copy { char *path, *fresh, *tail, *old_tail; } Copy;
 
-static Copy copy_names(const Store *s, int64_t version) {
+static Copy copy_names(const SqliteStore *s, int64_t version) {
     char end[48];
     Copy c = { .old_tail = beside(s, "-tail") };
     snprintf(end, sizeof end, "-format%lld", (long long)version);
@@ -256,14 +256,14 @@ static void copy_clear(Copy *c) {
     free(c->old_tail);
 }
 
-static bool copy_failed(const Store *s, const Copy *c, const char *why, Error *err) {
+static bool copy_failed(const SqliteStore *s, const Copy *c, const char *why, Error *err) {
     unlink(c->fresh);
     error_set(err, ERR_IO, "migrate: state file %s has an older format, and making the backup %s failed: %s", s->path, c->path, why);
     return error_hint(err, "the file was not changed: free some space on that disk, check the permissions of its folder, or set HARNESS_STATE to another file");
 }
 
 /* On a separate connection: this one is inside a transaction, so no other process writes meanwhile. */
-static bool copy_database(Store *s, const Copy *c, Error *err) {
+static bool copy_database(SqliteStore *s, const Copy *c, Error *err) {
     const Sqlite *api = s->api;
     sqlite3 *db = NULL;
     sqlite3_stmt *stmt = NULL;
@@ -278,7 +278,7 @@ static bool copy_database(Store *s, const Copy *c, Error *err) {
 }
 
 /* Renames the copy only when it is complete and synced. */
-static bool back_up(Store *s, const Copy *c, Error *err) {
+static bool back_up(SqliteStore *s, const Copy *c, Error *err) {
     unlink(c->fresh);
     int fd = fault_hit() ? (errno = EIO, -1) : open(c->fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return copy_failed(s, c, strerror(errno), err);
@@ -314,23 +314,23 @@ static const char values[] =
     "UPDATE runs SET title = ifnull((SELECT substr(trim(replace(json_extract(data, '$.text'), char(10), ' ')), 1, 80) FROM events e"
     "  WHERE e.id BETWEEN n << 32 AND n << 32 | 20 AND type = 'turn.started' AND depth = 0 AND json_valid(data) ORDER BY e.id LIMIT 1), '');";
 
-static bool in_use(const Store *s, Error *err) {
+static bool in_use(const SqliteStore *s, Error *err) {
     error_set(err, ERR_IO, "migrate: state file %s has an older format, and an older harness is still using it", s->path);
     return error_hint(err, "end that program, then try again");
 }
 
-static bool import_all(Store *s, const Copy *c, int64_t version, Error *err) {
-    if (!store_exec(s, tables_before, "migrate", err) || !store_exec(s, store_schema_runs, "migrate", err)) return false;
-    if (!store_exec(s, tables_after, "migrate", err) || !store_exec(s, store_schema_control, "migrate", err)) return false;
+static bool import_all(SqliteStore *s, const Copy *c, int64_t version, Error *err) {
+    if (!sqlite_exec(s, tables_before, "migrate", err) || !sqlite_exec(s, sqlite_schema_runs, "migrate", err)) return false;
+    if (!sqlite_exec(s, tables_after, "migrate", err) || !sqlite_exec(s, sqlite_schema_control, "migrate", err)) return false;
     if (version >= 2 && !import_pages(s, err)) return false;
     if (there(c->old_tail) && !import_tail(s, c->old_tail, err)) return false;
-    return store_exec(s, values, "migrate", err);
+    return sqlite_exec(s, values, "migrate", err);
 }
 
 /* Removes a copy only inside the transaction, which keeps other processes from making theirs. */
-bool store_import(Store *s, int64_t version, Error *err) {
+bool sqlite_import(SqliteStore *s, int64_t version, Error *err) {
     Copy c = copy_names(s, version);
-    bool ok = (!store_lease_any(s) && (!there(c.old_tail) || store_lease_sure(s, tail_lease))) || in_use(s, err);
+    bool ok = (!sqlite_lease_any(s) && (!there(c.old_tail) || sqlite_lease_sure(s, tail_lease))) || in_use(s, err);
     ok = ok && back_up(s, &c, err);
     if (ok && !import_all(s, &c, version, err)) {
         ok = false;
@@ -341,9 +341,9 @@ bool store_import(Store *s, int64_t version, Error *err) {
     return ok;
 }
 
-void store_import_end(Store *s, bool ok) {
+void sqlite_import_end(SqliteStore *s, bool ok) {
     char *tail = beside(s, "-tail");
     if (ok && there(tail)) unlink(tail);
-    store_lease_drop(s, tail_lease);
+    sqlite_lease_drop(s, tail_lease);
     free(tail);
 }
