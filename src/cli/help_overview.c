@@ -13,7 +13,7 @@ static const struct { const char *names[6], *does; } topics[] = {
     { { "context", "models" }, "what the model will see; the models" },
     { { "call" }, "call one tool, without a model" },
     { { "run" }, "talk to the agent; -p: one job" },
-    { { "runs", "approvals" }, "what was run; questions that wait" },
+    { { "runs", "approvals", "store" }, "what was run; questions; its database" },
     { { "test" }, "run the tests of the project" },
     { { "mcp" }, "serve the project over MCP; use MCP servers" },
     { { "guard" }, "judge other agents' calls by this policy" },
