@@ -575,8 +575,8 @@ const Command command_table[] = {
     {
         .name = "store check", .operands = "",
         .summary = "check the store: format, chains of events",
-        .about = "Opens the store, verifies every run as `runs verify --all` does, and says where the\n"
-                 "store is. Exits with 1 if something does not fit.",
+        .about = "Opens the store, verifies every run as `runs verify --all` does, and says where\n"
+                 "the store is. Exits with 1 if something does not fit.",
         .example = "harness store check",
         .json = "{store, runs, broken, strays, ok}",
         .run = command_store_check,
@@ -584,19 +584,19 @@ const Command command_table[] = {
     {
         .name = "store copy", .operands = "SQLITE URL", .min = 2, .max = 2,
         .summary = "copy a state file into a database",
-        .about = "Copies all runs with their events, artifacts, tasks, notes and questions, in one\n"
-                 "transaction. The project must have no runs in the database. The file stays as it\n"
-                 "is. Tokens of MCP servers and decisions of guard are not copied: they stay on\n"
-                 "this machine.",
-        .example = "harness store copy ~/old.db postgresql://harness@db.example.com/harness",
+        .about = "Copies all runs with their events, artifacts, tasks, notes and questions, in\n"
+                 "one transaction. The project must have no runs in the database. The file stays\n"
+                 "as it is. Tokens of MCP servers and decisions of guard are not copied: they\n"
+                 "stay on this machine.",
+        .example = "harness store copy old.db postgresql://harness@db.example.com/harness",
         .json = "{runs, events, artifacts}",
         .run = command_store_copy,
     },
     {
         .name = "store migrate", .operands = "",
         .summary = "create or update the tables of a database",
-        .about = "For the database that HARNESS_STATE or store.url names. harness never changes its\n"
-                 "tables in any other command. Safe to repeat, and while others do the same.",
+        .about = "For the database that HARNESS_STATE or store.url names. harness never changes\n"
+                 "its tables in any other command. Safe to repeat, and while others do the same.",
         .example = "HARNESS_STATE=postgresql://harness@/harness harness store migrate",
         .json = "{store, from, to}; formats, from 0: there were no tables",
         .run = command_store_migrate,

@@ -30,6 +30,7 @@ async function begin(p, args, type, env = {}) {
   const child = spawn(bin, ['-C', p.dir, ...args, '--events', p.log], { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...p.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise(done => child.on('close', (status, signal) => done({ status, signal })));
   for (let i = 0; i < 500 && !(existsSync(p.log) && readFileSync(p.log, 'utf8').includes(`"${type}"`)); i++) await wait(10);
+  if (process.env.HARNESS_TEST_STORE) await wait(300);      // the line is written before the event is committed, which takes longer in a database
   return { child, ended };
 }
 
