@@ -1,7 +1,7 @@
 /* `harness console`: a page in the browser that shows the runs of a project, and the JSON API behind it (docs/reference/console-api.md).
  *
- * It reads the store, and writes only answers to questions and commands to runs. It executes nothing itself: calls, resumed and forked runs and
- * simulations are other processes of this program, which check trust and policy as they do at a terminal.
+ * It reads the store, and writes only answers to questions and commands to runs. It executes nothing itself: calls, resumed and forked runs
+ * are other processes of this program, which check trust and policy as they do at a terminal.
  *
  *   console.c          the server, the gate, the table of paths
  *   console_reply.c    responses, errors, the body of a request
