@@ -1,0 +1,148 @@
+// Approvals: what waits for a person. A question that another person answered stays where it is and says so, until the view is left.
+
+import { h, show, button, empty, failure, labelled, say, waiting } from './dom.js';
+import { get, post } from './api.js';
+import * as live from './live.js';
+import { args, changeOf, diff } from './text.js';
+import { form } from './form.js';
+import { age, at, line, plain, plural } from './format.js';
+
+const most = 100;
+
+export function view(main) {
+  const cards = new Map(), list = h('div.stack.measure'), place = h('div.viewbody', waiting(3)), notify = h('span');
+  let tools = null, closed = false, loading = false, again = false;
+  show(main, h('div.viewhead', h('div.line', h('h1', 'Approvals'), h('span.push', notify))), place);
+  offer();
+
+  // Asks for permission only when the user clicks.
+  function offer() {
+    if (!('Notification' in window) || Notification.permission !== 'default') return;
+    show(notify, button('Notify me in this browser', async () => { await Notification.requestPermission(); show(notify); }));
+  }
+
+  async function load() {
+    if (loading) { again = true; return; }
+    loading = true;
+    try {
+      const [open] = await Promise.all([get('approvals'), tools ? null : get('tools').then(t => { tools = new Map(t.map(x => [x.name, x])); }, () => { tools = new Map(); })]);
+      if (closed) return;
+      draw(open.filter(q => q.state === 'open' || q.state === undefined));
+    } catch (e) {
+      if (!closed && cards.size === 0) show(place, failure(e, load));
+    } finally {
+      loading = false;
+      if (again && !closed) { again = false; load(); }
+    }
+  }
+
+  function draw(open) {
+    const ids = new Set(open.map(q => q.id));
+    for (const [id, card] of cards) if (!ids.has(id) && !card.settled) settle(id, card);
+    for (const question of open.slice(0, most)) {
+      if (cards.has(question.id)) continue;
+      const made = card(question, tools?.get(question.tool));
+      cards.set(question.id, made);
+      list.append(made.element);
+    }
+    if (cards.size === 0) show(place, empty('Nothing waits for an answer', 'When a rule says ask, or a tool is marked confirm: true, its calls wait here, for all runs of this project. The number of open questions is in the title of the tab.'));
+    else if (!list.isConnected) show(place, list);
+    if (open.length > most) say(`${plural(open.length - most, 'question')} more after these`);
+  }
+
+  // It was answered elsewhere, or withdrawn.
+  async function settle(id, made) {
+    const now = await get(`approvals/${encodeURIComponent(id)}`).catch(() => null);
+    if (!made.settled) made.end(now);
+  }
+
+  const off = [live.on('approvals', load), live.on('hello', load), live.on('reset', load)];
+  load();
+  return { close: () => { closed = true; off.forEach(f => f()); } };
+}
+
+function card(question, tool) {
+  const { id } = question, outcome = h('div', { role: 'status', tabindex: '-1' }), change = question.change ?? changeOf(question.args);
+  const taken = change ? ['path', 'file_path', 'old_string', 'old_text', 'new_string', 'new_text', 'content'].filter(k => question.args && k in question.args) : [];
+  const buttons = h('div.line'), more = h('div.stack');
+  const made = { settled: false, end };
+  const name = h('h2', { id: `q-${cssSafe(id)}` }, h('span.mono', line(question.tool, 120)));
+  made.element = h('article.card', { 'aria-labelledby': name.id },
+    h('header.line', name, question.agent ? h('span.tag', line(question.agent, 60)) : null, question.waiting === false ? h('span.tag.warn', 'its process has ended') : null,
+      h('a.push', { href: `#run/${encodeURIComponent(question.run)}` }, 'Show the run'), h('time.hint', { datetime: question.asked, title: at(question.asked) }, `${age(question.asked)} ago`.replace('now ago', 'just now'))),
+    h('section.part', h('h3', 'Why it asks'), h('p', question.why === 'confirm: true' ? 'The tool is marked confirm: true.' : plain(question.why || question.rule || 'A rule asks.'), question.rule && question.why && question.rule !== question.why ? [' ', h('span.tag', line(question.rule, 80))] : null)),
+    h('section.part', h('h3', 'What it will do'), change ? diff(change.diff, change.path) : null, change && taken.length === Object.keys(question.args).length ? null : args(question.args, { without: taken }),
+      question.redacted ? h('p.hint', 'Secrets in the arguments are shown as [redacted], so the arguments cannot be changed here.') : null),
+    h('section.part', h('h3', 'What the sandbox permits'), permits(question, tool)),
+    question.waiting === false ? h('p.hint', 'The answer counts when the run is resumed.') : null,
+    buttons, more, outcome);
+  start();
+
+  function start() {
+    show(more);
+    show(buttons, button('Approve', () => send('approve', {}), { kind: 'primary' }), button('Deny…', deny), question.redacted ? null : button('Change arguments…', edit));
+  }
+
+  function deny() {
+    const reason = h('textarea', { rows: '2' });
+    show(buttons);
+    show(more, labelled('Reason (the agent is told)', reason), h('div.line', button('Deny', () => send('deny', reason.value.trim() ? { reason: reason.value.trim() } : {}), { kind: 'danger' }), button('Back', start, { kind: 'quiet' })));
+    reason.focus();
+  }
+
+  function edit() {
+    const fields = form(tool?.parameters ?? { type: 'object' }), trouble = h('div');
+    fields.set(question.args);
+    show(buttons);
+    show(more, h('p.hint', 'Changed arguments go through every rule and hook again, and you are asked about the final form. The event keeps both forms, and the agent is told.'), h('div.group', fields.element), trouble,
+      h('div.line', button('Use these arguments', () => {
+        let value;
+        try { value = fields.get(); } catch (e) { show(trouble, h('p.note.bad', { role: 'alert' }, e.message)); return; }
+        send('approve', { args: value });
+      }, { kind: 'primary' }), button('Back', start, { kind: 'quiet' })));
+    more.querySelector('input, textarea, select')?.focus();
+  }
+
+  async function send(what, body) {
+    const all = [...made.element.querySelectorAll('button')];
+    all.forEach(b => { b.disabled = true; });
+    try {
+      end(await post(`approvals/${encodeURIComponent(id)}/${what}`, body));
+    } catch (e) {
+      if (e.status === 409) end({ state: e.body?.state ?? 'answered', by: e.body?.by, first: true, message: e.message });
+      else if (e.status === 404) end(null);
+      else { all.forEach(b => { b.disabled = false; }); show(outcome, failure(e)); }
+    }
+  }
+
+  function end(now) {
+    made.settled = true;
+    made.element.classList.add('settled');
+    if (made.element.contains(document.activeElement)) outcome.focus();     // the button that had the focus goes away
+    show(buttons);
+    show(more);
+    const answer = now?.answer?.answer ?? now?.answer, reason = now?.answer?.reason;
+    const text = !now ? 'This question is gone.' : now.first ? `Another answer came first: ${now.message}` : now.state === 'withdrawn' ? 'The question was withdrawn: the run ended or it expired.'
+      : now.answer?.args ? `Changed${now.by ? ` by ${now.by}` : ''}. The call goes through the rules again; what asks about its final form appears below.`
+      : `${answer === 'no' ? 'Denied' : 'Approved'}${now.by ? ` by ${now.by}` : ''}${reason ? `: ${reason}` : ''}.`;
+    show(outcome, h(`p.badge.${answer === 'no' || now?.first || !now ? 'warn' : 'live'}`, plain(text)));
+    say(text);
+  }
+  return made;
+}
+
+const cssSafe = text => String(text).replace(/[^\w-]/g, '_');
+
+// In words. Without the server's own description, from the safety data of the tool.
+function permits(question, tool) {
+  const p = question.permits, s = tool?.safety;
+  if (!p && !s) return h('p.hint', 'Unknown: the tool is not in the project now.');
+  const files = p?.filesystem ?? s?.filesystem ?? (s?.read_only ? 'read' : 'write'), network = p ? p.network : s.networked, programs = p ? p.programs : s.process;
+  const list = Array.isArray(network) ? (network.length > 0 ? `only ${network.join(', ')}` : 'none') : network ? 'yes' : 'none';
+  return h('ul.facts',
+    h('li', h('b', 'Files '), { read: 'may read the workspace', write: 'may read and write the workspace', none: 'none' }[files] ?? plain(files)),
+    h('li', h('b', 'Network '), plain(list)),
+    h('li', h('b', 'Programs '), programs ? 'may start programs, confined to the sandbox' : 'none'),
+    p?.roots?.length > 0 ? h('li', h('b', 'Folders '), h('code', plain(p.roots.join(', ')))) : null,
+    s?.destructive ? h('li.alarm', 'Marked destructive') : null);
+}

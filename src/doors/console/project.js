@@ -1,0 +1,48 @@
+// Project: problems, files, and what the files define.
+
+import { h, show, button, failure, waiting } from './dom.js';
+import { get } from './api.js';
+import { block } from './text.js';
+import { problem } from './simulator.js';
+import { bytes, line, plain, plural } from './format.js';
+
+export function view(main, { about }) {
+  const place = h('div.viewbody', waiting(6)), trusted = h('span');
+  let closed = false;
+  show(main, h('div.viewhead', h('h1', 'Project'), h('div.meta', h('span.mono', plain(about?.root)), h('span', `harness ${plain(about?.version)}`), trusted)), place);
+  async function load() {
+    try {
+      const [project, files, trust] = await Promise.all([get('project'), get('files'), get('trust')]);
+      if (closed) return;
+      show(trusted, h(`span.badge.${isTrusted(trust) ? 'done' : 'warn'}`, trust.state === 'not needed' ? 'needs no trust' : plain(trust.state)));
+      draw(place, project, files, trust);
+    } catch (e) {
+      if (!closed) show(place, failure(e, load));
+    }
+  }
+  load();
+  return { close: () => { closed = true; } };
+}
+
+const isTrusted = trust => ['trusted', 'not needed'].includes(trust.state);
+
+function draw(place, project, files, trust) {
+  const text = h('div'), problems = project.problems ?? [];
+  const open = async path => {
+    try { show(text, h('h3.mono', plain(path)), block((await get('file', { path })).text, path)); } catch (e) { show(text, failure(e, () => open(path))); }
+  };
+  show(place, h('div.stack',
+    isTrusted(trust) ? null : h('div.note.warn', h('p', 'Calls, resume, fork and the simulator are off until you trust this project. Read its files, then run in a terminal: ', h('code', 'harness trust')),
+      h('ul.plain', (trust.grants ?? []).slice(0, 50).map(g => h('li.mono', line(typeof g === 'string' ? g : JSON.stringify(g), 200))))),
+    h('section.part', h('h2', 'Problems'), problems.length === 0 ? h('p.hint', 'None: every file loads.') : h('ul.plain.problems', problems.slice(0, 200).map(problem))),
+    h('div.columns', part('Agents', project.agents), part('Hooks', project.hooks), part('Rules', project.rules), part('Tools', project.tools)),
+    h('section.part', h('h2', 'Policy files'), files.length === 0 ? h('p.hint', 'There are none yet. ', h('code', 'harness init')) : h('ul.files', files.slice(0, 300).map(f => h('li.line', button(plain(f.path), () => open(f.path), { kind: 'link' }), h('span.hint', bytes(f.bytes)))))), text));
+}
+
+function part(title, list) {
+  const all = Array.isArray(list) ? list : [];
+  return h('section.part', h('h2', title), h('p.hint', plural(all.length, title.slice(0, -1).toLowerCase())), h('ul.plain', all.slice(0, 100).map(x => {
+    const name = typeof x === 'string' ? x : x.name ?? x.id ?? '';
+    return h('li', h('span.mono', line(name, 80)), typeof x === 'object' && x.file ? h('div', h('small.mono', `${plain(x.file)}${x.line ? `:${x.line}` : ''}`)) : null);
+  })), all.length > 100 ? h('p.hint', `and ${all.length - 100} more`) : null);
+}

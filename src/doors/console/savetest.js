@@ -1,0 +1,62 @@
+// "Save as test": writes a case for `harness test` into the project. The text is shown first; nothing is written without the button.
+
+import { h, button, dialog, failure, labelled, say, show } from './dom.js';
+import { post } from './api.js';
+import { line, yaml } from './format.js';
+
+// outcome: null, { failed, item, value } of a call, or { decision, rule } of the simulator.
+export function saveTest({ tool, args, outcome }) {
+  dialog('Save as test', close => {
+    const name = h('input', { type: 'text', value: suggestion(tool, outcome), spellcheck: 'false', on: { input: draw } });
+    const kind = h('select', { on: { change: draw } }, h('option', { value: 'ok' }, 'must succeed'), h('option', { value: 'result' }, 'must return a value'), h('option', { value: 'blocked' }, 'must be blocked by a rule, hook or step'), h('option', { value: 'error' }, 'must fail with an error'));
+    const detail = h('textarea.mono', { rows: '3', spellcheck: 'false', on: { input: draw } }), what = h('div'), preview = h('pre.block', { tabindex: '0', role: 'region', 'aria-label': 'The file' }), trouble = h('div');
+    start();
+    const save = button('Save', send, { kind: 'primary' });
+
+    function start() {
+      const rule = outcome?.rule ?? outcome?.item?.rule ?? outcome?.item?.step;
+      if (outcome?.decision === 'deny' || outcome?.item?.status === 'refused') { kind.value = 'blocked'; detail.value = rule ?? ''; }
+      else if (outcome?.decision === 'ask') { kind.value = 'blocked'; detail.value = 'confirm'; }
+      else if (outcome?.failed) { kind.value = 'error'; detail.value = outcome.item?.error ?? ''; }
+      else if (outcome?.value !== undefined) { kind.value = 'result'; detail.value = JSON.stringify(outcome.value, null, 2); }
+    }
+
+    function expect() {
+      if (kind.value === 'ok') return {};
+      if (kind.value === 'result') return { result: JSON.parse(detail.value || 'null') };
+      if (kind.value === 'error') return { error: detail.value.trim() || true };
+      return { blocked_by: detail.value.trim() };
+    }
+
+    function draw() {
+      show(what, kind.value === 'ok' ? null : labelled({ result: 'Value, as JSON; a map is compared in part', blocked: 'Rule, hook or step', error: 'Part of the message; empty: any error' }[kind.value], detail));
+      try {
+        preview.textContent = `${yaml({ call: { tool, args }, ...expect() })}\n`;
+        detail.removeAttribute('aria-invalid');
+      } catch (e) {
+        detail.setAttribute('aria-invalid', 'true');
+        preview.textContent = `The value is not JSON: ${e.message}`;
+      }
+    }
+
+    async function send() {
+      try {
+        save.disabled = true;
+        const { file } = await post('tests', { name: name.value.trim(), call: { tool, args }, expect: expect() });
+        say(`Saved ${file}`);
+        show(trouble, h('p.note', `Saved ${line(file, 120)}. Run it with: harness test ${line(name.value, 60)}`));
+        save.remove();
+      } catch (e) {
+        save.disabled = false;
+        show(trouble, failure(e));
+      }
+    }
+    draw();
+    return h('div.stack', labelled('Name', name, 'The file is .harness/tests/NAME.yaml'), labelled('The call', kind), what, preview, trouble, h('div.line', save, button('Close', close, { kind: 'quiet' })));
+  });
+}
+
+function suggestion(tool, outcome) {
+  const base = String(tool).toLowerCase().replace(/[^a-z0-9]+/g, '_').slice(0, 40);
+  return outcome?.decision === 'deny' || outcome?.item?.status === 'refused' ? `blocks_${base}` : base;
+}
