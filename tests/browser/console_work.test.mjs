@@ -1,0 +1,150 @@
+// What the console's page can start: resume, fork, calls of the playground, tests, the simulator; and its views of costs and files.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessible, console_, go, prompt, until } from './consoles.mjs';
+
+const rows = page => page.locator('.rows [role=row]');
+
+test('resume and fork from the page leave the events that they must', async t => {
+  const { p, open } = await console_(t);
+  const { reply } = await p.say(prompt);
+  const before = (await p.show(reply.run)).events.length;
+  const page = await open(`run/${reply.run}`, { height: 2400 });          // high enough for every row
+  await page.getByRole('treegrid').getByText('git push').first().waitFor();
+  await page.getByRole('button', { name: 'Fork…' }).click();
+  await page.getByLabel('Message').fill('say hello');
+  await page.getByRole('button', { name: 'Fork', exact: true }).click();
+  await page.getByRole('treegrid').getByText('Hello from the agent').waitFor();
+  await page.getByRole('treegrid').getByText(/Forked from/).waitFor();
+  const made = new URL(page.url()).hash.slice(5);
+  assert.notEqual(made, reply.run);
+  const { events } = await p.show(made);
+  assert.equal(events.find(e => e.type === 'run.forked').data.from, reply.run);
+  assert.equal((await p.show(reply.run)).events.length, before, 'the fork changed the run that it came from');
+  await until(async () => (await p.runs()).find(r => r.id === made).status === 'completed');
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByLabel('Message').fill('hello once more');
+  await page.getByRole('button', { name: 'Resume', exact: true }).click();
+  await until(async () => (await p.show(made)).events.some(e => e.type === 'turn.started' && e.data.text === 'hello once more'));
+  await page.getByRole('treegrid').getByText('hello once more').waitFor();
+});
+
+test('playground: form, JSON, result, history, a refused call, save as test', async t => {
+  const { p, open } = await console_(t), page = await open('playground/deploy');
+  await page.getByLabel('environment').selectOption('staging');
+  await page.getByLabel('version').fill('2.0');
+  await page.getByRole('button', { name: 'Add to notify' }).click();
+  await page.getByLabel('notify 1', { exact: true }).fill('ops@example.com');
+  await page.getByRole('button', { name: 'Add window' }).click();
+  await page.getByLabel(/^hours/).fill('two');
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  await page.getByText('hours is not a number').waitFor();
+  await page.getByLabel(/^hours/).fill('2');
+  await page.getByRole('tab', { name: 'JSON' }).click();
+  assert.deepEqual(JSON.parse(await page.getByLabel('Arguments as JSON').inputValue()), { environment: 'staging', version: '2.0', notify: ['ops@example.com'], window: { hours: 2 } });
+  await page.getByLabel('Arguments as JSON').fill('{"environment":"production","version":"2.1"}');
+  await page.getByRole('tab', { name: 'Form' }).click();
+  assert.equal(await page.getByLabel('version').inputValue(), '2.1');
+  await page.getByRole('button', { name: /^grep/ }).click();
+  await page.getByLabel('pattern', { exact: true }).fill('assert_eq');
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByText('src/test.c').first().waitFor();
+  await page.getByText('Earlier calls').waitFor();
+  await page.getByRole('button', { name: /Use these arguments.*assert_eq/ }).waitFor();
+  await page.getByRole('button', { name: /^bash/ }).click();
+  await page.getByLabel('command', { exact: true }).fill('git push --force');
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  await result.getByText('forced pushes rewrite shared history').first().waitFor();
+  await page.getByRole('button', { name: 'Save this outcome as test…' }).click();
+  await page.getByRole('dialog').getByText('blocked_by: "guard_git"').waitFor();
+  await page.getByLabel('Name').fill('no_force');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').getByText(/Saved .harness\/tests\/no_force/).waitFor();
+  const passed = await p.harness(['test', 'no_force']);
+  assert.equal(passed.status, 0, passed.stdout + passed.stderr);
+  p.add({ '.harness/hooks/guard_git.md': '---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nAllows.\n' });
+  assert.equal((await p.harness(['test', 'no_force'])).status, 1, 'the test must fail without the guard');
+});
+
+test('a call of the playground that asks is answered under Approvals', async t => {
+  const { p, open } = await console_(t), page = await open('playground/deploy'), other = await open('approvals');
+  await page.getByLabel('environment').selectOption('staging');
+  await page.getByLabel('version').fill('3.0');
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  await other.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('region', { name: 'Result' }).getByText('"deployed": "3.0"').waitFor();
+  assert.equal(p.text('deployed.log'), 'staging 3.0\n');
+});
+
+test('policy: what covers which tool', async t => {
+  const { open } = await console_(t), page = await open('policy');
+  const row = name => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: new RegExp(`^${name}\\b`) }) });
+  await row('bash').waitFor();
+  assert.match(await row('bash').innerText(), /ask-network[\s\S]*guard_git/);
+  assert.match(await row('grep').innerText(), /nothing covers it/);
+  assert.match(await row('deploy').innerText(), /confirm: true/);
+  await page.getByLabel('Only what nothing covers').check();
+  assert.equal(await row('bash').count(), 0);
+  await page.getByLabel('Agent').selectOption({ label: 'auditor' });
+});
+
+test('cost, servers and project show what is there', async t => {
+  const { p, open } = await console_(t);
+  await p.say(prompt);
+  const page = await open('cost');
+  await page.getByRole('table', { name: 'By agent' }).waitFor();
+  assert.equal(await page.getByRole('img').count(), 1);
+  await go(page, 'servers');
+  await page.getByText('harness mcp add').waitFor();
+  await go(page, 'project');
+  await page.getByText('None: every file loads.').waitFor();
+  await page.getByRole('button', { name: '.harness/hooks/guard_git.md' }).click();
+  await page.getByRole('region', { name: '.harness/hooks/guard_git.md' }).getByText('push --force').waitFor();
+});
+
+// The server has no /api/simulate yet: its answers are made up here, in the shapes of the API. Recorded calls and files are real.
+test('simulator: a draft, before and after, problems, save as test (with answers made up for the server)', async t => {
+  const { p, open } = await console_(t);
+  await p.say(prompt);
+  const page = await open('policy');
+  assert.equal(await page.getByRole('tab', { name: 'Simulator' }).count(), 0, 'the simulator is offered although the server has none');
+  const asked = [];
+  await page.route('**/api/about', async route => { const r = await route.fetch(); await route.fulfill({ response: r, json: { ...await r.json(), simulator: true } }); });
+  await page.route('**/api/simulate', async route => {
+    const body = JSON.parse(route.request().postData());
+    asked.push(body);
+    if (!body.files['harness.md']?.includes('no-echo')) return route.fulfill({ json: { calls: 0, changed: 0, elapsed_ms: 1, rows: [], problems: [{ message: 'rules[0]: unknown key', file: 'harness.md', line: 4 }] } });
+    const row = i => ({ source: 'run', run: 'r', seq: i, id: `c${i}`, tool: 'bash', args: { command: `echo ${i}` }, redacted: false, recorded: { decision: 'allow', rule: null },
+      before: { decision: 'allow', rule: null, reason: null }, after: i % 10 ? { decision: 'allow', rule: null } : { decision: 'deny', rule: 'no-echo', reason: 'be quiet' }, changed: i % 10 === 0 });
+    return route.fulfill({ json: { calls: 1000, changed: 100, elapsed_ms: 800, problems: [], rows: Array.from({ length: 1000 }, (_, i) => row(i)) } });
+  });
+  await page.reload();
+  await page.getByRole('tab', { name: 'Simulator' }).click();
+  const draft = page.getByLabel('Draft of the file');
+  await page.getByLabel('File', { exact: true }).selectOption('harness.md');
+  await until(async () => /ask-network/.test(await draft.inputValue()));
+  await draft.fill('---\nrules: [{ x: 1 }]\n---\n');
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText('The draft does not load').waitFor();
+  await draft.fill('---\nrules: [{ name: no-echo, shell: [echo], decide: deny }]\n---\n');
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText('100 calls of 1,000 would end differently').waitFor();
+  assert.deepEqual(Object.keys(asked[1].files), ['harness.md']);
+  const grid = page.getByRole('grid', { name: 'Calls before and after' });
+  await until(async () => await grid.getAttribute('aria-rowcount') === '101');
+  await page.getByLabel('Only changes').uncheck();
+  await until(async () => await grid.getAttribute('aria-rowcount') === '1001');
+  assert.ok(await page.locator('[role=row]').count() <= 300);
+  await rows(page).first().click();
+  await page.getByText(/by no-echo: be quiet/).waitFor();
+  await accessible(page, 'simulator');
+  await page.getByRole('button', { name: 'Save as test…' }).click();
+  await page.getByText('blocked_by: "no-echo"').waitFor();
+  await page.getByLabel('Name').fill('no_echo');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').getByText(/Saved .harness/).waitFor();
+  assert.equal((await p.harness(['test', 'no_echo'])).status, 1, 'the rule is only in the draft');
+  p.add({ 'harness.md': p.text('harness.md').replace('rules:\n', 'rules:\n  - { name: no-echo, shell: [echo], decide: deny }\n') });
+  assert.equal((await p.harness(['test', 'no_echo'])).status, 0);
+});
