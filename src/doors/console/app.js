@@ -62,7 +62,11 @@ function navigation(view) {
       v.title, v.name === 'approvals' && open > 0 ? h('span.number', { 'aria-label': plural(open, 'open question') }, open) : null),
   ]);
   const nav = document.getElementById('nav'), had = nav.contains(document.activeElement) ? document.activeElement.dataset.view : null;
+  const left = nav.scrollLeft;
   show(nav, links);
+  nav.scrollLeft = left;
+  const now = nav.querySelector('[aria-current]');                   // on small screens the row of views is wider than the window
+  if (now && (now.offsetLeft < left || now.offsetLeft + now.offsetWidth > left + nav.clientWidth)) nav.scrollLeft = now.offsetLeft - 16;
   if (had) nav.querySelector(`[data-view="${had}"]`)?.focus();
 }
 

@@ -70,7 +70,7 @@ function card(question, tool) {
   made.element = h('article.card', { 'aria-labelledby': name.id },
     h('header.line', name, question.agent ? h('span.tag', line(question.agent, 60)) : null, question.waiting === false ? h('span.tag.warn', 'its process has ended') : null,
       h('a.push', { href: `#run/${encodeURIComponent(question.run)}` }, 'Show the run'), h('time.hint', { datetime: question.asked, title: at(question.asked) }, `${age(question.asked)} ago`.replace('now ago', 'just now'))),
-    h('section.part', h('h3', 'Why it asks'), h('p', plain(question.why || question.rule || 'A rule asks.'), question.rule && question.why && question.rule !== question.why ? [' ', h('span.tag', line(question.rule, 80))] : null)),
+    h('section.part', h('h3', 'Why it asks'), h('p', question.why === 'confirm: true' ? 'The tool is marked confirm: true.' : plain(question.why || question.rule || 'A rule asks.'), question.rule && question.why && question.rule !== question.why ? [' ', h('span.tag', line(question.rule, 80))] : null)),
     h('section.part', h('h3', 'What it will do'), change ? diff(change.diff, change.path) : null, change && taken.length === Object.keys(question.args).length ? null : args(question.args, { without: taken }),
       question.redacted ? h('p.hint', 'Secrets in the arguments are shown as [redacted], so the arguments cannot be changed here.') : null),
     h('section.part', h('h3', 'What the sandbox permits'), permits(question, tool)),

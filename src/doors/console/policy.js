@@ -5,10 +5,16 @@ import { get } from './api.js';
 import { simulator } from './simulator.js';
 import { count, duration, line, plain, plural } from './format.js';
 
-export function view(main, { parts: [part] }) {
+// The simulator is shown when the server has one: /api/about says so.
+export function view(main, { parts: [part], about }) {
+  const head = h('div.viewhead', h('h1', 'Policy'));
+  if (!about?.simulator) {
+    show(main, head, coverage());
+    return {};
+  }
   const made = tabs('Parts of the policy', [['Coverage', coverage], ['Simulator', () => simulator().element]], { start: part === 'simulator' ? 1 : 0 });
   made.element.classList.add('fill');
-  show(main, h('div.viewhead', h('h1', 'Policy')), h('div.runbody', made.element));
+  show(main, head, h('div.runbody', made.element));
   return {};
 }
 

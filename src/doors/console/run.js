@@ -30,7 +30,7 @@ export function view(main, { parts: [id], title, redirect }) {
       await catchUp();
       if (closed) return;
       build();
-      off.push(live.on('event', add), live.on('run', changed), live.on('hello', catchUp), live.on('approvals', refresh), live.on('reset', catchUp));
+      off.push(live.on('event', add), live.on('run', changed), live.on('hello', missed), live.on('approvals', refresh), live.on('reset', missed));
       live.follow(id);
     } catch (e) {
       if (closed) return;
@@ -70,6 +70,12 @@ export function view(main, { parts: [id], title, redirect }) {
     if (next.id !== id) return;
     Object.assign(run, next);
     heading();
+  }
+
+  // The stream has begun: what happened before it did is asked for.
+  function missed() {
+    catchUp();
+    refresh();
   }
 
   async function refresh() {

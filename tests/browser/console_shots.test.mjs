@@ -1,0 +1,38 @@
+// Screenshots for docs/console.md: HARNESS_SHOTS=docs/images writes them, without it nothing is done.
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { atTerminal, console_, go, prompt, until } from './consoles.mjs';
+
+const folder = process.env.HARNESS_SHOTS;
+
+for (const scheme of ['light', 'dark']) {
+  test(`pictures of every view, ${scheme}`, { skip: !folder }, async t => {
+    const { p, open } = await console_(t);
+    const { reply } = await p.say(prompt);
+    await p.say('hello, who are you?');
+    await p.harness(['call', 'grep', '{"pattern":"assert_eq"}']);
+    const work = atTerminal(t, p, ['run', '-p', 'deploy version 1.4.2 to production'], [['', 'n no'], ['', 'Done']]);
+    const page = await open('', { scheme, width: 1100, height: 700 });
+    await page.evaluate(() => { document.getElementById('project').textContent = 'shop'; });
+    const views = {
+      runs: ['runs'],
+      run: [`run/${reply.run}`, async () => { await page.getByRole('treegrid').getByText('git push').first().click(); }],
+      approvals: ['approvals', () => page.getByRole('article').waitFor()],
+      playground: ['playground/deploy'],
+      policy: ['policy'],
+      cost: ['cost'], servers: ['servers'], project: ['project'],
+    };
+    for (const [name, [hash, then]] of Object.entries(views)) {
+      await go(page, hash);
+      await until(async () => await page.locator('.waiting').count() === 0);
+      await then?.();
+      await page.evaluate(dir => { for (const e of document.querySelectorAll('.viewhead .mono')) if (e.textContent === dir) e.textContent = '/srv/shop'; }, p.dir);
+      await page.mouse.move(0, 0);
+      await page.waitForTimeout(300);
+      await page.screenshot({ path: join(folder, `console-${name}-${scheme}.png`), animations: 'disabled' });
+    }
+    await go(page, 'approvals');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await work.done;
+  });
+}
