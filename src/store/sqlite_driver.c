@@ -222,8 +222,8 @@ static bool make_decisions(Store *s, Error *err) {
         "  UNIQUE (vendor, session, call, event)) STRICT", "write decision", err);
 }
 
-/* The first process that opens the file reads the whole log, and forgets how much of it SQLite has copied into the database. So short processes,
- * one after the other, would make the log longer without end. Does not wait for others: the last one to close succeeds. */
+/* The first process that opens the file reads the whole log, and forgets how much of it SQLite has copied into the database. So short
+ * processes, one after the other, would make the log grow without end. Does not wait for others: the last one to close succeeds. */
 static void shorten_log(SqliteStore *s) {
     enum { LOG_MAX = 1 << 20 };
     struct stat st;
@@ -248,7 +248,8 @@ static void shut(Store *store) {
 static const StoreDriver driver = {
     .close = shut, .prepare = prepare, .bind = bind, .row = row, .end = end, .text = text, .integer = integer, .real = real, .changes = changes,
     .is_taken = is_taken, .roll_back = roll_back, .run_start = run_start, .run_lease = run_lease, .lease_free = lease_free, .lease_drop = lease_drop,
-    .alive = alive, .artifact_put = artifact_put, .artifact_get = artifact_get, .shrink = shrink, .make_decisions = make_decisions, .wait = wait_for, .sized = true,
+    .alive = alive, .artifact_put = artifact_put, .artifact_get = artifact_get, .shrink = shrink, .make_decisions = make_decisions, .wait = wait_for,
+    .sized = true,
 };
 
 /* ---- opening ---- */
