@@ -13,8 +13,8 @@ enum { FREE_MAX = 64 };
 #endif
 #define HEAP_DEFAULT ((size_t)64 << 20)
 
-/* The idle workers: one cached in `hand`, taken and returned with one atomic operation, and a stack under the lock. */
-struct Workers { _Atomic(Worker *) hand; pthread_mutex_t lock; Worker *free; size_t n_free, heap_bytes; uint32_t depth; };
+/* The idle workers: one in `cached`, taken and returned with one atomic operation, and a stack under the lock. */
+struct Workers { _Atomic(Worker *) cached; pthread_mutex_t lock; Worker *free; size_t n_free, heap_bytes; uint32_t depth; };
 
 Workers *worker_pool_new(size_t heap_bytes, uint32_t depth) {
     Workers *w = mem_zero(1, sizeof *w);
@@ -33,8 +33,8 @@ static void worker_free(Worker *worker) {
 
 void worker_pool_free(Workers *w) {
     if (!w) return;
-    Worker *hand = atomic_load(&w->hand);
-    if (hand) worker_free(hand);
+    Worker *cached = atomic_load(&w->cached);
+    if (cached) worker_free(cached);
     while (w->free) {
         Worker *worker = w->free;
         w->free = worker->next;
@@ -65,7 +65,7 @@ static Worker *pop(Workers *w) {
 }
 
 Worker *worker_take(Workers *w, Host *host, Cancel *cancel) {
-    Worker *worker = atomic_exchange_explicit(&w->hand, NULL, memory_order_acquire);
+    Worker *worker = atomic_exchange_explicit(&w->cached, NULL, memory_order_acquire);
     if (!worker) worker = pop(w);
     if (!worker) worker = worker_new(w);
     vm_reset(worker->vm, &(VmConfig){ .max_depth = w->depth, .cancel = cancel, .host = host, .keep = worker,
@@ -78,7 +78,7 @@ void worker_give(Workers *w, Worker *worker) {
     heap_reset(worker->heap);
     vm_reset(worker->vm, NULL);                          /* copies of globals may be large too */
     Worker *none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&w->hand, &none, worker, memory_order_release, memory_order_relaxed)) return;
+    if (atomic_compare_exchange_strong_explicit(&w->cached, &none, worker, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&w->lock);
     bool keep = w->n_free < FREE_MAX;
     if (keep) {

@@ -189,7 +189,7 @@ int64_t run_wait_end(Cancel *cancel, int64_t started_ns);
 void run_escape(Buf *out, Str text);                     /* escapes control, bidirectional and invisible characters as
                                                           * \u{…} */
 
-/* host_calls.c, person.c, meta.c */
+/* host_calls.c, script_questions.c, meta.c */
 bool runtime_host_ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err);
 bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error *err);
 extern const HostCalls runtime_host_calls;

@@ -11,7 +11,7 @@ enum { SPARE_MAX = 16, SPARE_BYTES = 64 << 10, HEAP_MAX = 192 << 20, STALL_MS = 
 /* ---- memory ---- */
 
 Flight *flight_take(McpHost *s) {
-    Flight *f = atomic_exchange_explicit(&s->hand, NULL, memory_order_acquire);
+    Flight *f = atomic_exchange_explicit(&s->cached, NULL, memory_order_acquire);
     if (f) return f;
     pthread_mutex_lock(&s->lock);
     f = s->spare;
@@ -40,7 +40,7 @@ void flight_give(McpHost *s, Flight *f) {
     else heap_reset(heap);
     *f = (Flight){ .q = { .heap = heap, .text = text, .arguments = arguments }, .out = out };
     Flight *none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&s->hand, &none, f, memory_order_release, memory_order_relaxed)) return;
+    if (atomic_compare_exchange_strong_explicit(&s->cached, &none, f, memory_order_release, memory_order_relaxed)) return;
     pthread_mutex_lock(&s->lock);
     bool keep = s->n_spare < SPARE_MAX;
     if (keep) f->next = s->spare, s->spare = f, s->n_spare++;

@@ -104,7 +104,7 @@ void peer_each(McpHost *s, void (*each)(void *ctx, McpPeer *p), void *ctx) {
 }
 
 static void free_spare(McpHost *s) {
-    flight_free(atomic_load(&s->hand));
+    flight_free(atomic_load(&s->cached));
     for (Flight *f = s->spare, *next; f; f = next) next = f->next, flight_free(f);
 }
 

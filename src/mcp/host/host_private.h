@@ -73,7 +73,7 @@ struct McpHost {
     McpHostConfig config;
     Scheduler *scheduler;                /* runs the requests; jobs are owned by their peer */
     _Atomic size_t bytes;                /* memory of requests in flight */
-    _Atomic(Flight *) hand;              /* one cached free flight, exchanged atomically */
+    _Atomic(Flight *) cached;            /* one free flight, exchanged atomically */
     JsonKeys *keys;                      /* the protocol's member names */
     _Atomic(ServeProject *) project;     /* changed under the lock; may be compared without */
     pthread_mutex_t lock;                /* guards what follows */
