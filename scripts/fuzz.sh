@@ -18,17 +18,31 @@ names=("$@")
 if ((${#names[@]} == 0)); then
   for source in "${sources[@]}"; do names+=("$(basename "$source" .c)"); done
 fi
-for name in "${names[@]}"; do
-  seeds=tests/fuzz/corpus/$name found=build/fuzz/corpus/$name log=build/fuzz/$name.log
+
+fuzz_one() {
+  local name=$1 seeds=tests/fuzz/corpus/$1 found=build/fuzz/corpus/$1 log=build/fuzz/$1.log
   mkdir -p "$found" build/fuzz/findings
-  [[ -d $seeds ]] || { echo "fuzz $name: no corpus at $seeds" >&2; exit 1; }
-  options=("${limit[@]}" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
-           -artifact_prefix="build/fuzz/findings/$name-")
+  [[ -d $seeds ]] || { echo "fuzz $name: no corpus at $seeds" >&2; return 1; }
+  local options=("${limit[@]}" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
+                 -artifact_prefix="build/fuzz/findings/$name-")
   [[ -f tests/fuzz/$name.dict ]] && options+=(-dict="tests/fuzz/$name.dict")
   if ! "build/fuzz/fuzz_$name" "${options[@]}" "$found" "$seeds" >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz $name: finding, see build/fuzz/findings" >&2
-    exit 1
+    return 1
   fi
   echo "fuzz $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs, no finding"
+}
+
+# One target per processor at a time.
+running=0 failed=0
+for name in "${names[@]}"; do
+  if ((running == ${JOBS:-$(nproc)})); then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  fuzz_one "$name" &
+  running=$((running + 1))
 done
+for ((; running > 0; running--)); do wait -n || failed=1; done
+exit "$failed"
