@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Start and exit of the program compared with /bin/true, and loading a large project compared with its
-# target of 150 ms. Best of many runs.
+# Start and exit of the program compared with /bin/true, loading a large project compared with its target of
+# 150 ms, and the time until the console prints its address, compared with 20 ms. Best of many runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/${HARNESS_BIN:-build/bench/harness} dir=build/bench/project
@@ -55,4 +55,17 @@ start = best([program, "version"], 200)
 print(f"start_version_vs_true {start:.2f}ms {floor:.2f}ms {floor / start:.1f}x")
 load = best([program, "-C", folder, "validate"], 10)
 print(f"validate_1000_tools_100_hooks {load:.0f}ms 150ms {150 / load:.1f}x")
+
+def console():
+    begin = time.perf_counter()
+    child = subprocess.Popen([program, "-C", f"{folder}-small", "console", "--http", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    child.stdout.readline()
+    took = time.perf_counter() - begin
+    child.terminate()
+    child.wait()
+    return took * 1e3
+
+write(f"{folder}-small/harness.md", "---\nbuiltin_tools: none\n---\nBe brief.\n")
+page = min(console() for _ in range(30))
+print(f"console_start {page:.1f}ms 20ms {20 / page:.1f}x")
 EOF

@@ -8,6 +8,7 @@ ROWS = [
     ("Start", "validate_1000_tools_100_hooks", "`harness validate` of 1,000 tools and 100 hooks", "target"),
     ("Start", "validate_10000_tools_memory", "`harness validate` of 10,000 tools: peak memory", "target"),
     ("Start", "validate_10000_tools", "`harness validate` of 10,000 tools", "target"),
+    ("Start", "console_start", "`harness console`, until it prints its address", "target"),
     ("Start", "guard_call_50_files_10_hooks", "`harness guard`, one call, a project of 50 files whose 10 hooks are asked", "target"),
     ("Start", "guard_call_", "`harness guard`, one call, whole process: {}", "target"),
     ("Starlark", "starlark_mean_vs_", "the programs below, geometric mean", "peer"),

@@ -1,14 +1,12 @@
 // Who may use harness console, and what its responses say to a browser.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync, writeFileSync, chmodSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ask, serve, stream } from './consoles.mjs';
 import { caller } from './calls.mjs';
-import { bin, build, environment, folder, root } from './harness.mjs';
+import { build, folder, root } from './harness.mjs';
 
 const files = { 'harness.md': '---\nbuiltin_tools: none\n---\n' };
 const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
@@ -164,17 +162,8 @@ test('--open gives the browser a private file, not the token', async t => {
   assert.throws(() => statSync(path));
 });
 
-test('it starts quickly, sleeps when idle, and ends with open streams', async t => {
+test('it sleeps when idle, and ends with open streams', async t => {
   const p = caller(t, files), s = await serve(t, p);
-  let best = Infinity;
-  for (let i = 0; i < 10; i++) {
-    const start = performance.now(), child = spawn(bin, ['-C', p.dir, 'console', '--http', '127.0.0.1:0'], { env: { ...environment, ...p.env }, stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(child.stdout, 'data');
-    best = Math.min(best, performance.now() - start);
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  }
-  assert.ok(best < (build === 'release' ? 25 : 500), `it took ${best} ms to start`);      // under 20 ms, and what node needs to see it
   await s.get('about');
   await new Promise(r => setTimeout(r, 1500));
   const cpu = () => readFileSync(`/proc/${s.child.pid}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13).reduce((a, b) => a + Number(b), 0);
