@@ -517,19 +517,13 @@ const Command command_table[] = {
     {
         .name = "sandbox", .operands = "-- CMD...", .min = 1, .max = 100000,
         .summary = "run a command confined to this folder",
-        .about = "Runs CMD in the current folder, which it may read and write, as a tool's command\n"
-                 "would run: no network, nothing else writable, only the system's own folders\n"
-                 "readable, a private HOME and TMPDIR, PATH=/usr/local/bin:/usr/bin:/bin, and\n"
-                 "limits on memory, time, files and processes. All its processes end with it.\n"
-                 "Standard input, output and error pass through, and its exit status: 128 + N for\n"
-                 "signal N, 124 after --timeout, 127 when it could not be run, 130 after Ctrl-C.\n"
-                 "\n"
-                 "With --profile CMD is an agent such as claude: it has a HOME of its own, with\n"
-                 "the hook of harness guard and your guard.md, which it cannot change; it reaches\n"
-                 "the hosts of its vendor and those of --allow-domain. See docs/howto/guard.md.",
-        .example = "harness sandbox -- make test\n"
-                   "harness sandbox --profile claude -- claude\n"
-                   "harness sandbox --allow-domain github.com --explain -- git fetch",
+        .about = "Runs CMD in the current folder as a tool's command would run: no network,\n"
+                 "nothing else writable, only the system's folders readable, a private HOME and\n"
+                 "TMPDIR, limits on memory, time, files and processes. Exits with CMD's status,\n"
+                 "128 + N for signal N, 124 after --timeout, 127 if it could not be run.\n"
+                 "With --profile CMD is an agent such as claude: its HOME holds the hook of\n"
+                 "harness guard, and it reaches its vendor's hosts. See docs/howto/guard.md.",
+        .example = "harness sandbox --allow-domain github.com --explain -- git fetch",
         .flags = command_flags_sandbox, .run = command_sandbox,
     },
     {

@@ -13,6 +13,7 @@ enum {
 /* ---- the list ---- */
 
 typedef struct Listing {
+    Store *store;
     Buf out;
     Str status, agent, search;
     bool all, any_agent;
@@ -42,7 +43,7 @@ static bool list_run(void *ctx, int64_t n, const StoreRun *r) {
     l->last = n;
     if (!wanted(l, r)) return true;
     if (l->n++) buf_add_char(&l->out, ',');
-    store_page_run_json(&l->out, r, NULL);
+    store_page_run_json(l->store, r, &l->out);
     return l->n < l->limit;
 }
 
@@ -67,7 +68,7 @@ static void end_page(Buf *out, int64_t next) {
 void console_runs(ConsoleCall *c) {
     Error err = { 0 };
     int64_t before = 0;
-    Listing l = { .limit = PAGE_USUAL, .status = http_server_query(c->q, STR("status")), .agent = http_server_query(c->q, STR("agent")),
+    Listing l = { .store = c->console->config->store, .limit = PAGE_USUAL, .status = http_server_query(c->q, STR("status")), .agent = http_server_query(c->q, STR("agent")),
                   .search = http_server_query(c->q, STR("search")), .all = str_eq(http_server_query(c->q, STR("all")), STR("1")),
                   .any_agent = !http_server_has_query(c->q, STR("agent")) };
     buf_add(&l.out, STR("{\"runs\":["));
@@ -82,11 +83,11 @@ void console_runs(ConsoleCall *c) {
 
 /* ---- one run ---- */
 
-typedef struct Found { Buf json, status; } Found;
+typedef struct Found { Store *store; Buf json, status; } Found;
 
 static bool take_run(void *ctx, const StoreRun *r) {
     Found *f = ctx;
-    store_page_run_json(&f->json, r, NULL);
+    store_page_run_json(f->store, r, &f->json);
     buf_add(&f->status, r->status);
     return true;
 }
@@ -99,7 +100,7 @@ static bool find(ConsoleCall *c, Found *f, Error *err) {
 }
 
 bool console_find_run(ConsoleCall *c, Buf *status) {
-    Found f = { 0 };
+    Found f = { .store = c->console->config->store };
     Error err = { 0 };
     bool ok = find(c, &f, &err);
     if (ok) buf_add(status, buf_str(&f.status));
@@ -128,7 +129,7 @@ static bool add_question(void *ctx, const StoreApproval *a) {
 
 void console_run(ConsoleCall *c) {
     Error err = { 0 };
-    Found f = { 0 };
+    Found f = { .store = c->console->config->store };
     Store *s = c->console->config->store;
     uint64_t last = 0;
     bool ok = find(c, &f, &err) && store_event_last(s, c->part[0], &last, &err);

@@ -25,7 +25,7 @@ typedef struct Stream {
 
 /* A run as it was when the thread last looked. */
 typedef struct Row { int64_t n, started_ns, ended_ns; uint64_t mark; bool running; size_t at, size; } Row;   /* at, size: its JSON in the window's text */
-typedef struct Window { VEC(Row) rows; Buf text; uint64_t questions; int64_t open; } Window;
+typedef struct Window { Store *store; VEC(Row) rows; Buf text; uint64_t questions; int64_t open; } Window;
 
 struct ConsoleStreams {
     Console *console;
@@ -58,7 +58,7 @@ static void window_clear(Window *w) {
 static bool take_row(void *ctx, int64_t n, const StoreRun *r) {
     Window *w = ctx;
     size_t at = w->text.n;
-    store_page_run_json(&w->text, r, NULL);
+    store_page_run_json(w->store, r, &w->text);
     Str json = { w->text.at + at, w->text.n - at };
     VEC_PUSH(&w->rows, ((Row){ n, r->started_ns, r->ended_ns, hash_bytes(json), str_eq(r->status, STR("running")), at, json.n }));
     return true;
@@ -93,6 +93,7 @@ static bool look(ConsoleStreams *s) {
     s->before = s->now;
     s->now = old;
     window_reset(&s->now);
+    s->now.store = store;
     return store_page_runs(store, 0, WINDOW, take_row, &s->now, NULL) && store_approval_each(store, take_question, &s->now, NULL);
 }
 

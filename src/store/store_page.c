@@ -85,7 +85,24 @@ static void add_member(Buf *b, const char *key, Str text) {
     json_write_string(b, text, false);
 }
 
-void store_page_run_json(Buf *b, const StoreRun *r, const Str *tool) {
+static bool take_tool(void *ctx, const Event *e) {
+    Buf *out = ctx;
+    EventType type = event_type_find(e->type);
+    if (type != EVENT_TOOL_STARTED && type != EVENT_TOOL_REFUSED) return true;
+    Heap *h = heap_new(0);
+    Value data;
+    if (json_read(h, e->data, NULL, &data, NULL)) buf_add(out, value_member_text(data, "name"));
+    heap_free(h);
+    return false;
+}
+
+void store_page_tool(Store *s, const StoreRun *r, Buf *out) {
+    if (r->title.n == 0 && r->tool_calls > 0) (void)store_event_each(s, r->id, 0, take_tool, out, NULL);
+}
+
+void store_page_run_json(Store *s, const StoreRun *r, Buf *b) {
+    Buf tool = { 0 };
+    store_page_tool(s, r, &tool);
     buf_add(b, STR("{\"id\":"));
     json_write_string(b, r->id, false);
     add_member(b, "status", r->status);
@@ -95,7 +112,8 @@ void store_page_run_json(Buf *b, const StoreRun *r, const Str *tool) {
     store_page_time(b, r->ended_ns);
     add_member(b, "agent", r->agent);
     add_member(b, "title", r->title);
-    if (tool) add_member(b, "tool", *tool);
+    add_member(b, "tool", buf_str(&tool));
+    buf_clear(&tool);
     buf_add_fmt(b, ",\"cost\":%.6f,\"turns\":%lld,\"tool_calls\":%lld,\"usage\":" STR_FMT, r->cost, (long long)r->turns, (long long)r->tool_calls,
                 STR_ARG(r->usage.n ? r->usage : STR("{}")));
     add_member(b, "parent", r->parent);

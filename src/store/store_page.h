@@ -20,8 +20,9 @@ bool store_page_decisions(Store *s, int64_t before, size_t max, bool (*each)(voi
 typedef struct StoreCost { Str key; int64_t runs, turns, tool_calls, input, output, cached; double cost; } StoreCost;
 bool store_page_costs(Store *s, bool by_day, int64_t since_ns, size_t max, bool (*each)(void *ctx, const StoreCost *c), void *ctx, Error *err);
 
-/* As `harness runs --json` and `harness approvals --json` print them. `waiting`: the process that asked still runs.
- * `tool`: the first tool of a run without a prompt; NULL omits the member. */
-void store_page_run_json(Buf *out, const StoreRun *r, const Str *tool);
+/* Adds the tool that a run without a prompt (harness call, an MCP client) called first; nothing for other runs. */
+void store_page_tool(Store *s, const StoreRun *r, Buf *out);
+/* As `harness runs --json` and `harness approvals --json` print them. `waiting`: the process that asked still runs. */
+void store_page_run_json(Store *s, const StoreRun *r, Buf *out);
 void store_page_approval_json(Buf *out, const StoreApproval *a, bool waiting);
 void store_page_time(Buf *out, int64_t ns);                                   /* quoted, to the second; 0: null */

@@ -58,7 +58,7 @@ test('at a terminal: the end of a long command is shown, too', t => {
   });
   const out = terminal(p, [['', 'n no'], ['n\n', 'error']], ['call', 'c', JSON.stringify({ x: 'line\n'.repeat(300) })]);
   assert.match(out.output, /echo the-end/);
-  assert.match(out.output, /101 lines of it are not shown: v shows all of it, which a yes needs\./);
+  assert.match(out.output, /101 lines of it are not shown: v shows all of it, and is needed before a yes\./);
 });
 
 test('at a terminal: a yes counts only when all of the call was shown', t => {

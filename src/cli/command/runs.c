@@ -18,32 +18,10 @@ typedef struct Listing {
     int64_t since_ns;                    /* 0: any */
 } Listing;
 
-/* ---- the tool of a run without a prompt: harness call, an MCP client ---- */
-
-static bool take_tool(void *ctx, const Event *e) {
-    Buf *out = ctx;
-    EventType type = event_type_find(e->type);
-    if (type != EVENT_TOOL_STARTED && type != EVENT_TOOL_REFUSED) return true;
-    Heap *h = heap_new(0);
-    Value data;
-    if (json_read(h, e->data, NULL, &data, NULL)) buf_add(out, value_member_text(data, "name"));
-    heap_free(h);
-    return false;
-}
-
-/* The tool that was called first. */
-static void add_tool(const Listing *l, const StoreRun *r, Buf *out) {
-    if (r->title.n == 0 && r->tool_calls > 0) (void)store_event_each(l->store, r->id, 0, take_tool, out, NULL);
-}
-
 static bool list_json(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
-    Buf tool = { 0 };
     buf_add(&l->cli->out, l->n++ ? STR(",\n  ") : STR("  "));
-    add_tool(l, r, &tool);
-    Str name = buf_str(&tool);
-    store_page_run_json(&l->cli->out, r, &name);
-    buf_clear(&tool);
+    store_page_run_json(l->store, r, &l->cli->out);
     return true;
 }
 
@@ -63,7 +41,7 @@ static bool list_text(void *ctx, const StoreRun *r) {
     report_age(&age, r->started_ns);
     if (r->agent.n) cli_escape_all(&title, r->agent, false), buf_add(&title, r->title.n ? STR(": ") : STR(""));
     cli_escape_all(&title, r->title, false);
-    add_tool(l, r, &tool);
+    store_page_tool(l->store, r, &tool);
     if (tool.n) buf_add(&title, title.n ? STR(": call ") : STR("call ")), cli_escape_all(&title, buf_str(&tool), false);
     buf_add_fmt(&tail, "%3lld %-5s %4lld %-5s", (long long)r->turns, r->turns == 1 ? "turn" : "turns", (long long)r->tool_calls,
                 r->tool_calls == 1 ? "call" : "calls");
