@@ -260,8 +260,8 @@ for (const user of users) {
       ['{ command: sh, args: [-c, "d=srv; python3 $d/a.py"] }', /it chooses code, and is known only when it runs/],
       ['{ command: python3, args: [-m, srv.a] }', /'srv\.a': Python loads the modules of -m from the working folder, and tools can write there \(name the file/],
       ['{ command: uvicorn, args: ["x:app"] }', /'x:app': the program loads modules from the working folder, and tools can write there \(keep the package in a folder of its own/],
-      ['{ command: uvicorn, args: ["srv.a:app"] }', /'srv\.a:app': the .*from the working folder/], ['{ command: gunicorn, args: [--pythonpath, srv, "s:app"] }', /'s:app': the program takes modules/],
-      ['{ command: flask, args: [--app, x, run] }', /'x': the program takes modules/], ['{ command: celery, args: [-A, x, worker] }', /'x': the program takes modules/],
+      ['{ command: uvicorn, args: ["srv.a:app"] }', /'srv\.a:app': the .*from the working folder/], ['{ command: gunicorn, args: [--pythonpath, srv, "s:app"] }', /'s:app': the program loads modules/],
+      ['{ command: flask, args: [--app, x, run] }', /'x': the program loads modules/], ['{ command: celery, args: [-A, x, worker] }', /'x': the program loads modules/],
       ['{ command: python3, args: [srv/a.py], write_roots: [srv] }', /write_roots\[0\]: srv has the server's own program, which nothing may change while it is used \(let it write to another folder/],
       ['{ command: python3, args: [srv/a.py], write_roots: [srv/cache] }', /write_roots\[0\]: srv\/cache has/],
     ]) {
