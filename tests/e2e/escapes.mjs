@@ -64,7 +64,8 @@ export function programs() {
 export function execute(name, given, { user = {}, timeout = 60000, input, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const from = Date.now(), [program, args] = command(user, name, given);
-    const child = spawn(program, args, { uid: user.uid, gid: user.gid, ...options, env: { ...environment, ...options.env } });
+    const trust = options.cwd ? { HARNESS_TRUST: options.cwd } : {};            // a folder above does not cover a project inside of another one
+    const child = spawn(program, args, { uid: user.uid, gid: user.gid, ...options, env: { ...environment, ...trust, ...options.env } });
     let stdout = '', stderr = '', late = false;
     const timer = setTimeout(() => { late = true; child.kill('SIGKILL'); }, timeout);
     child.stdout?.on('data', d => { stdout += d; });

@@ -66,6 +66,7 @@ const rows = {
   'sandbox.file_bytes': sandbox('file_bytes')(1073741825, 1073741826),
   'sandbox.open_files': sandbox('open_files')(1025, 1026),
   'sandbox.processes': sandbox('processes')(257, 258),
+  'store.url': set('store', 'url')('"postgresql://a.example/x"', '"postgresql://b.example/x"'),
   'secret.env': [settings('secrets: { t: { env: A_TOKEN } }'), settings('secrets: { t: { env: B_TOKEN } }')],
   'server.command': [settings('mcp_servers: { s: { command: "true" } }'), settings('mcp_servers: { s: { command: "false" } }')],
   'server.args': [program('args: [a]'), program('args: [b]')],
