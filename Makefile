@@ -19,7 +19,7 @@ test: deps          ## unit and end-to-end tests on the release build
 check: deps         ## sanitizers, hostile build, both compilers, static analysis, short fuzzing
 	@scripts/check.sh
 
-browser:            ## open pages that harness writes in Chromium: nothing in them runs or loads
+browser:            ## open the console and other pages that harness writes in Chromium
 	@scripts/browser.sh
 
 vendors:            ## harness guard in front of the real agents of other vendors (npm, 2 GB); FULL=1: every case
