@@ -18,7 +18,7 @@ const files = {
 };
 
 // These commands ask a server or the user's shell, or run until they are stopped, so the test only parses them.
-const elsewhere = /^harness (console|mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show|say|cancel|fork)|approvals (approve|deny|revoke)|trust forget|guard (claude|replay|doctor|export|install|uninstall)|sandbox --allow-domain)|\bjq\b/;
+const elsewhere = /^harness (console|mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show|say|cancel|fork)|approvals (approve|deny|revoke)|trust forget|guard (claude|replay|doctor|export|install|uninstall)|sandbox --allow-domain)|\bjq\b|\bharness store (copy|migrate)\b/;
 
 test('each example of each command works', t => {
   const dir = folder(t);
