@@ -134,7 +134,7 @@ static void test_lost(void **state) {
 /* ---- connections that are lost ---- */
 
 /* Passes bytes between a socket of its own and the server. Cuts the connection once, after a statement was passed on or instead of it. */
-typedef struct Proxy { char dir[64]; int listener; pthread_t thread; _Atomic int cut, sql; } Proxy;
+typedef struct Proxy { char dir[64]; int listener; pthread_t thread; _Atomic int cut, sql, live; } Proxy;   /* live: connections */
 enum { CUT_NOT, CUT_AFTER, CUT_BEFORE };
 
 /* Statements stay prepared under their number. */
@@ -173,6 +173,7 @@ static void *serve_one(void *arg) {
     }
     close(client);
     close(server);
+    atomic_fetch_sub(&x->live, 1);
     return NULL;
 }
 
@@ -183,6 +184,7 @@ static void *serve(void *arg) {
         void **args = malloc(2 * sizeof *args);
         args[0] = x;
         args[1] = (void *)(intptr_t)fd;
+        atomic_fetch_add(&x->live, 1);
         assert_int_equal(pthread_create(&thread, NULL, serve_one, args), 0);
         pthread_detach(thread);
     }
@@ -207,6 +209,7 @@ static void proxy_open(Proxy *x, StorePlace *p) {
 static void proxy_close(Proxy *x) {
     shutdown(x->listener, SHUT_RDWR);
     pthread_join(x->thread, NULL);
+    while (atomic_load(&x->live)) usleep(1000);
     close(x->listener);
     char name[96];
     snprintf(name, sizeof name, "%s/.s.PGSQL.5432", x->dir);
