@@ -202,11 +202,19 @@ static bool set_ruleset(const SupervisorJob *job, ChildPlan *p, Error *err) {
     return p->ruleset >= 0 && allow_system(job, p->ruleset, &o, err) && allow_call(job, p->ruleset, &o, err);
 }
 
+/* Another program may remove the folder meanwhile: then there is nothing to cover. */
+static bool cover_existing(const char *path, Error *err) {
+    if (access(path, F_OK) != 0 || cover_folder(path, err)) return true;
+    if (access(path, F_OK) == 0) return false;
+    *err = (Error){ 0 };
+    return true;
+}
+
 /* Private folders of /etc and /opt, and with the real home harness's own. */
 static bool cover_all(const SupervisorJob *job, Error *err) {
     const Request *r = job->request;
     for (size_t i = 0; job->open_to_all && i < job->open_to_all->hidden.n; i++)
-        if (access(job->open_to_all->hidden.at[i], F_OK) == 0 && !cover_folder(job->open_to_all->hidden.at[i], err)) return false;
+        if (!cover_existing(job->open_to_all->hidden.at[i], err)) return false;
     return !r->head.real_home || !*r->home || cover_inside(r->home, r->list[REQUEST_HIDDEN], err);
 }
 
