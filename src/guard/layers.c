@@ -148,7 +148,7 @@ static bool is_nearly(const char *name) {
     char low[NAME_MAX + 1];
     size_t n = 0;
     if (strcmp(name, "guard.md") == 0) return false;
-    for (; name[n] && n < NAME_MAX; n++) low[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] + ('a' - 'A') : name[n]);
+    for (; n < NAME_MAX && name[n]; n++) low[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] + ('a' - 'A') : name[n]);
     Str all = { low, n };
     ptrdiff_t dot = str_find_char(all, '.');
     size_t stem = dot < 0 ? n : (size_t)dot;
