@@ -1,10 +1,11 @@
-// A compact reporter for Node's test runner: one line per test, the full story of a failure,
-// and a last line that scripts/test.sh reads.
+// A compact reporter for Node's test runner: one line per test, the whole error of a failure,
+// the failures once more at the end, and a last line that scripts/test.sh reads.
 import { inspect } from 'node:util';
 import { relative } from 'node:path';
 
 export default async function* report(source) {
   let passed = 0, failed = 0, skipped = 0;
+  const failures = [];
   for await (const { type, data } of source) {
     if (type === 'test:stderr' || type === 'test:stdout') yield data.message;
     if (type !== 'test:pass' && type !== 'test:fail') continue;
@@ -21,9 +22,15 @@ export default async function* report(source) {
       yield `     ok  ${data.name} (${ms} ms)\n`;
     } else {
       failed++;
-      yield `   FAIL  ${data.name} (${ms} ms) ${where}\n`;
-      yield inspect(error?.cause ?? error, { maxStringLength: 4000 }).replace(/^/gm, '         ') + '\n';
+      const cause = error?.cause ?? error;
+      const name = `   FAIL  ${data.name} (${ms} ms) ${where}\n`;
+      failures.push(name + indent(String(cause?.message ?? cause).slice(0, 600)));
+      yield name + indent(inspect(cause, { maxStringLength: 4000 }));
     }
   }
+  // A log of thousands of lines is often read from its end: name the failures there too.
+  yield* failures;
   yield `end-to-end: ${passed} passed, ${failed} failed, ${skipped} skipped\n`;
 }
+
+const indent = text => text.replace(/^/gm, '         ') + '\n';
