@@ -32,3 +32,15 @@ void clock_format(int64_t wall_ns, char out[CLOCK_TEXT_SIZE]) {
     size_t n = strftime(out, CLOCK_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(out + n, CLOCK_TEXT_SIZE - n, ".%09dZ", (int)ns);
 }
+
+bool clock_read_age(Str text, int64_t *ns) {
+    char last = text.n ? text.at[text.n - 1] : 0;
+    int64_t n = 0, unit = last == 's' ? 1 : last == 'm' ? 60 : last == 'h' ? 3600 : last == 'd' ? 86400 : 0;
+    if (!unit || text.n < 2) return false;
+    for (size_t i = 0; i + 1 < text.n; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9') return false;
+        n = n * 10 + (text.at[i] - '0');
+        if (n > 100000) return false;
+    }
+    return *ns = n * unit * NS_PER_S, true;
+}

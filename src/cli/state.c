@@ -1,5 +1,5 @@
 #include "cli/state.h"
-#include <stdlib.h>
+#include "base/clock.h"
 #include "policy/location.h"
 
 bool state_open(Cli *cli, State *out) {
@@ -22,10 +22,5 @@ void state_close(State *s) {
 Str state_short_id(Str run) { return run.n > STATE_SHORT_ID ? str_sub(run, run.n - STATE_SHORT_ID, run.n) : run; }
 
 bool state_read_age(const char *flag, const char *text, int64_t *ns, Error *err) {
-    char *end;
-    long long n = strtoll(text, &end, 10);
-    int64_t unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 0;
-    if (end == text || n < 0 || n > 100000 || !unit || end[1])
-        return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not an age like 90s, 15m, 12h or 7d", flag, text);
-    return *ns = n * unit * 1000000000, true;
+    return clock_read_age(str_from(text), ns) || error_set(err, ERR_VALIDATION, "%s: \"%s\" is not an age like 90s, 15m, 12h or 7d", flag, text);
 }

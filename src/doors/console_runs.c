@@ -15,49 +15,25 @@ enum {
 typedef struct Listing {
     Store *store;
     Buf out;
-    Str status, agent, search;
-    bool all, any_agent;
-    int64_t since_ns, limit, n, scanned, last;
+    StoreRunFilter filter;
+    int64_t limit, n, scanned, last;
 } Listing;
-
-static bool contains(Str text, Str part) {
-    for (size_t i = 0; i + part.n <= text.n; i++) {
-        size_t k = 0;
-        while (k < part.n && tolower((unsigned char)text.at[i + k]) == tolower((unsigned char)part.at[k])) k++;
-        if (k == part.n) return true;
-    }
-    return false;
-}
-
-static bool wanted(const Listing *l, const StoreRun *r) {
-    if (!l->all && r->title.n == 0 && r->turns == 0) return false;           /* of `harness call` and MCP clients */
-    if (l->status.n && !str_eq(r->status, l->status)) return false;
-    if (!l->any_agent && !str_eq(r->agent, l->agent)) return false;
-    if (r->started_ns < l->since_ns) return false;
-    return !l->search.n || contains(r->title, l->search) || contains(r->agent, l->search) || contains(r->id, l->search);
-}
 
 static bool list_run(void *ctx, int64_t n, const StoreRun *r) {
     Listing *l = ctx;
     l->scanned++;
     l->last = n;
-    if (!wanted(l, r)) return true;
+    if (!store_page_wanted(&l->filter, r)) return true;
     if (l->n++) buf_add_char(&l->out, ',');
     store_page_run_json(l->store, r, &l->out);
     return l->n < l->limit;
 }
 
-/* 90s, 15m, 12h, 7d: the time that long ago. */
 static bool read_since(ConsoleCall *c, int64_t *out, Error *err) {
-    Str text = http_server_query(c->q, STR("since"));
-    int64_t n = 0;
+    int64_t age;
     if (!http_server_has_query(c->q, STR("since"))) return true;
-    char last = text.n ? text.at[text.n - 1] : 0;
-    int64_t unit = last == 's' ? 1 : last == 'm' ? 60 : last == 'h' ? 3600 : last == 'd' ? 86400 : 0;
-    bool ok = unit && text.n > 1 && text.n <= 7;
-    for (size_t i = 0; ok && i + 1 < text.n; i++) ok = isdigit((unsigned char)text.at[i]), n = n * 10 + (text.at[i] - '0');
-    if (!ok || n > 100000) return error_set(err, ERR_VALIDATION, "since is not an age like 90s, 15m, 12h or 7d");
-    return *out = clock_wall_ns() - n * unit * 1000000000, true;
+    if (!clock_read_age(http_server_query(c->q, STR("since")), &age)) return error_set(err, ERR_VALIDATION, "since is not an age like 90s, 15m, 12h or 7d");
+    return *out = clock_wall_ns() - age, true;
 }
 
 static void end_page(Buf *out, int64_t next) {
@@ -68,12 +44,13 @@ static void end_page(Buf *out, int64_t next) {
 void console_runs(ConsoleCall *c) {
     Error err = { 0 };
     int64_t before = 0;
-    Listing l = { .store = c->console->config->store, .limit = PAGE_USUAL, .status = http_server_query(c->q, STR("status")), .agent = http_server_query(c->q, STR("agent")),
-                  .search = http_server_query(c->q, STR("search")), .all = str_eq(http_server_query(c->q, STR("all")), STR("1")),
-                  .any_agent = !http_server_has_query(c->q, STR("agent")) };
+    Listing l = { .store = c->console->config->store, .limit = PAGE_USUAL };
+    l.filter = (StoreRunFilter){ .status = http_server_query(c->q, STR("status")), .search = http_server_query(c->q, STR("search")),
+                                 .agent = http_server_query(c->q, STR("agent")), .any_agent = !http_server_has_query(c->q, STR("agent")),
+                                 .all = str_eq(http_server_query(c->q, STR("all")), STR("1")) };
     buf_add(&l.out, STR("{\"runs\":["));
     bool ok = console_query_int(c, "limit", 1, PAGE_MAX, &l.limit, &err) && console_query_int(c, "before", 1, INT64_MAX, &before, &err)
-        && read_since(c, &l.since_ns, &err) && store_page_runs(c->console->config->store, before, SCAN_MAX, list_run, &l, &err);
+        && read_since(c, &l.filter.since_ns, &err) && store_page_runs(c->console->config->store, before, SCAN_MAX, list_run, &l, &err);
     if (!ok) return buf_clear(&l.out), console_fail(c, &err);
     buf_add_char(&l.out, ']');
     end_page(&l.out, l.n >= l.limit || l.scanned >= SCAN_MAX ? l.last : 0);

@@ -1,7 +1,25 @@
 #include "store/store_page.h"
+#include <ctype.h>
 #include "base/clock.h"
 #include "store/store_private.h"
 #include "value/json.h"
+
+static bool contains(Str text, Str part) {
+    for (size_t i = 0; i + part.n <= text.n; i++) {
+        size_t k = 0;
+        while (k < part.n && tolower((unsigned char)text.at[i + k]) == tolower((unsigned char)part.at[k])) k++;
+        if (k == part.n) return true;
+    }
+    return false;
+}
+
+bool store_page_wanted(const StoreRunFilter *f, const StoreRun *r) {
+    if (!f->all && r->title.n == 0 && r->turns == 0) return false;
+    if (f->status.n && !str_eq(r->status, f->status)) return false;
+    if (!f->any_agent && !str_eq(r->agent, f->agent)) return false;
+    if (r->started_ns < f->since_ns) return false;
+    return !f->search.n || contains(r->title, f->search) || contains(r->agent, f->search) || contains(r->id, f->search);
+}
 
 bool store_page_runs(Store *s, int64_t before, size_t max, StoreRunEach *each, void *ctx, Error *err) {
     store_lock(s);

@@ -6,6 +6,16 @@
 
 /* `n` numbers the runs in the order in which they were stored. */
 typedef bool StoreRunEach(void *ctx, int64_t n, const StoreRun *run);
+/* Which runs a list shows. */
+typedef struct StoreRunFilter {
+    bool all;                     /* also runs without a prompt: those of `harness call` and of MCP clients */
+    Str status, search;           /* empty: any. `search` is a part of the prompt, the agent's name or the id, in any case */
+    Str agent;
+    bool any_agent;
+    int64_t since_ns;
+} StoreRunFilter;
+bool store_page_wanted(const StoreRunFilter *f, const StoreRun *r);
+
 /* Runs with numbers below `before` (0: from the newest), newest first. */
 bool store_page_runs(Store *s, int64_t before, size_t max, StoreRunEach *each, void *ctx, Error *err);
 bool store_page_run_number(Store *s, Str id, int64_t *n, Error *err);         /* 0: there is no such run */

@@ -1,5 +1,4 @@
 /* harness runs: lists the runs of the project. */
-#include <ctype.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -13,9 +12,7 @@ typedef struct Listing {
     Cli *cli;
     Store *store;
     size_t n, hidden, limit, width;
-    bool all;
-    const char *status, *search;         /* NULL: any */
-    int64_t since_ns;                    /* 0: any */
+    StoreRunFilter filter;
 } Listing;
 
 static bool list_json(void *ctx, const StoreRun *r) {
@@ -67,26 +64,9 @@ static bool list_text(void *ctx, const StoreRun *r) {
 
 /* ---- which ---- */
 
-static bool contains(Str text, Str part) {
-    for (size_t i = 0; i + part.n <= text.n; i++) {
-        size_t k = 0;
-        while (k < part.n && tolower((unsigned char)text.at[i + k]) == tolower((unsigned char)part.at[k])) k++;
-        if (k == part.n) return true;
-    }
-    return false;
-}
-
-/* Runs of `harness call` and of MCP clients have no prompt. */
-static bool wanted(const Listing *l, const StoreRun *r) {
-    if (!l->all && r->title.n == 0 && r->turns == 0) return false;
-    if (l->status && !str_eq(r->status, str_from(l->status))) return false;
-    if (l->since_ns && r->started_ns < l->since_ns) return false;
-    return !l->search || contains(r->title, str_from(l->search)) || contains(r->agent, str_from(l->search));
-}
-
 static bool list_one(void *ctx, const StoreRun *r) {
     Listing *l = ctx;
-    if (!wanted(l, r)) return l->hidden++, true;
+    if (!store_page_wanted(&l->filter, r)) return l->hidden++, true;
     if (l->cli->json) list_json(l, r);
     else list_text(l, r), l->n++;
     return l->n < l->limit;
@@ -102,11 +82,11 @@ static bool read_limit(const char *text, size_t *out, Error *err) {
 static bool read_flags(Cli *cli, Listing *l, Error *err) {
     const char *since = args_value(&cli->args, "--since"), *limit = args_value(&cli->args, "--limit");
     int64_t age = 0;
-    *l = (Listing){ .cli = cli, .all = args_has(&cli->args, "--all"), .status = args_value(&cli->args, "--status"),
-        .search = args_value(&cli->args, "--search"),
-                    .limit = SIZE_MAX, .width = width_of_terminal(1) };
+    *l = (Listing){ .cli = cli, .limit = SIZE_MAX, .width = width_of_terminal(1) };
+    l->filter = (StoreRunFilter){ .all = args_has(&cli->args, "--all"), .any_agent = true,
+                                  .status = str_from(args_value(&cli->args, "--status")), .search = str_from(args_value(&cli->args, "--search")) };
     if ((since && !state_read_age("--since", since, &age, err)) || (limit && !read_limit(limit, &l->limit, err))) return false;
-    if (since) l->since_ns = clock_wall_ns() - age;
+    if (since) l->filter.since_ns = clock_wall_ns() - age;
     return true;
 }
 

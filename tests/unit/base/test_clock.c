@@ -26,10 +26,25 @@ static void clocks_run(void **state) {
     assert_true(clock_wall_ns() > 1700000000000000000);
 }
 
+static void reads_ages(void **state) {
+    (void)state;
+    static const struct { const char *text; int64_t seconds; } cases[] = {          /* -1: no age */
+        { "0s", 0 }, { "90s", 90 }, { "15m", 900 }, { "12h", 43200 }, { "7d", 604800 }, { "100000d", 8640000000 },
+        { "", -1 }, { "s", -1 }, { "7", -1 }, { "-1d", -1 }, { "+1d", -1 }, { " 1d", -1 }, { "1.5h", -1 }, { "1w", -1 }, { "1dd", -1 },
+        { "100001s", -1 }, { "99999999999999999999d", -1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ns = -1;
+        bool ok = clock_read_age(str_from(cases[i].text), &ns);
+        if (ok != (cases[i].seconds >= 0) || (ok && ns != cases[i].seconds * 1000000000)) fail_msg("%s", cases[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_utc),
         cmocka_unit_test(clocks_run),
+        cmocka_unit_test(reads_ages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
