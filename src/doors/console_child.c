@@ -127,14 +127,16 @@ static bool exchange(Waiting *w, Error *err) {
     return true;
 }
 
-/* Its output has ended; it may still need a moment. What it left running in its group ends with it. */
-static int reap(int pid, bool ended) {
+bool console_child_ended(int pid) {
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Kills the group before waitpid gives its number free for another one. */
+int console_child_reap(int pid) {
     int status = 0;
-    int64_t until = clock_mono_ns() + (int64_t)END_MS * 1000000;
-    pid_t got = 0;
-    while (ended && (got = waitpid(pid, &status, WNOHANG)) == 0 && clock_mono_ns() < until) poll(NULL, 0, 2);
     console_child_kill(pid);
-    while (got == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -152,7 +154,8 @@ static bool run(ConsoleCall *c, ConsoleChild *child, Cancel *cancel, Error *err)
     close_end(&w.in);
     close_end(&w.out);
     close_end(&w.err);
-    child->status = reap(w.pid, ok);
+    for (int64_t until = clock_mono_ns() + (int64_t)END_MS * 1000000; ok && !console_child_ended(w.pid) && clock_mono_ns() < until;) poll(NULL, 0, 2);
+    child->status = console_child_reap(w.pid);
     return ok;
 }
 

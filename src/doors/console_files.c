@@ -138,7 +138,7 @@ void console_file(ConsoleCall *c) {
 
 static bool is_test_name(Str s) {
     for (size_t i = 0; i < s.n; i++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", s.at[i])) return false;
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", s.at[i]) || !s.at[i]) return false;
     return s.n > 0 && s.n <= NAME_MAX_BYTES && s.at[0] != '-';
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -83,11 +82,9 @@ static void read_some(int *fd, Buf *out) {
 
 /* The caller holds the lock. */
 static void end_job(ConsoleJobs *js, Job *j) {
-    int status = 0;
-    if (waitpid(j->pid, &status, WNOHANG) == 0) return;
-    console_child_kill(j->pid);                                              /* what it left in its group */
+    if (!console_child_ended(j->pid)) return;
+    j->status = console_child_reap(j->pid);
     j->pid = 0;
-    j->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     j->ended_ns = clock_wall_ns();
     announce(js, j);
 }
@@ -157,10 +154,7 @@ ConsoleJobs *console_jobs_new(Console *console) {
 }
 
 static void job_free(Job *j) {
-    if (j->pid) {
-        console_child_kill(j->pid);
-        while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    }
+    if (j->pid) console_child_reap(j->pid);
     if (j->out_fd >= 0) close(j->out_fd);
     if (j->err_fd >= 0) close(j->err_fd);
     buf_clear(&j->run);

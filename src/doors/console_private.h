@@ -108,6 +108,8 @@ bool console_child_start(Console *console, const char *const *argv, int *pid, in
 bool console_child_error(ConsoleCall *c, const ConsoleChild *child, Error *err);      /* true: it printed an error as JSON, which *err is now */
 bool console_child_explain(const ConsoleChild *child, Error *err);          /* it printed no JSON: what it said last is the reason. Always false */
 void console_child_kill(int pid);                                            /* its group */
+bool console_child_ended(int pid);                                           /* and console_child_reap has not been called */
+int console_child_reap(int pid);                                             /* kills its group, waits for its end, returns its status as above */
 
 /* ---- console_jobs.c ---- */
 ConsoleJobs *console_jobs_new(Console *console);

@@ -242,7 +242,7 @@ test('files of the project, and a call saved as a test', async t => {
   assert.equal(again.status, 409);
   assert.match(p.text('.harness/tests/says_hi.yaml'), /"hi"/);
   for (const body of [{}, { name: '../x', call: {}, expect: { a: 1 } }, { name: 'x/y', call: {}, expect: { a: 1 } }, { name: 'x', expect: { a: 1 } }, { name: 'x', call: {}, guard: {}, expect: { a: 1 } },
-    { name: 'x', call: {}, expect: {} }, { name: 'x', call: {} }, { name: 'x', call: {}, expect: { call: 1 } }, { name: '-x', call: {}, expect: { a: 1 } }, { name: 'x'.repeat(65), call: {}, expect: { a: 1 } }])
+    { name: 'x', call: {}, expect: {} }, { name: 'x', call: {} }, { name: 'x', call: {}, expect: { call: 1 } }, { name: '-x', call: {}, expect: { a: 1 } }, { name: 'x\0y', call: {}, expect: { a: 1 } }, { name: 'x'.repeat(65), call: {}, expect: { a: 1 } }])
     assert.equal((await s.post('tests', body)).status, 400, JSON.stringify(body));
   rmSync(`${p.dir}/.harness/tests`, { recursive: true });
   symlinkSync('/tmp', `${p.dir}/.harness/tests`);
