@@ -31,8 +31,7 @@ static void say(Terminal *t, Str s) {
 }
 
 /* Holds the screen for a question: other output waits until it is answered. Discards keys typed before, which are not meant as the answer.
- * False: `cancel` fired
- * while another question was open. */
+ * False: `cancel` fired while another question was open. */
 static bool start_question(Terminal *t, Cancel *cancel) {
     if (!screen_hold(cancel)) return false;
     if (!keys_open(t->fd, false)) {                      /* the terminal is gone */
@@ -174,7 +173,7 @@ static ConfirmAnswer confirm_asked(Terminal *t, const ConfirmQuestion *q, Cancel
             *q->silent = false;
             break;
         }
-        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* a yes counts for what was shown */
+        if (missing && (known || says(said, "v") || says(said, "V"))) {     /* show all of it before a yes counts */
             buf_reset(&text);
             missing = add_question(t, q, true, &text);
             buf_add(&text, STR("> "));

@@ -94,9 +94,9 @@ bool pipe_rules_may_read(const Pipe *p, Str absolute);
 /* The setting of limits.repair that allows the model to repair a refusal. Without it, and with REPAIR_NEVER, the
  * refusal is fatal. */
 typedef enum { REPAIR_NEVER, REPAIR_ARGUMENTS, REPAIR_UNKNOWN_TOOL, REPAIR_REFUSED } Repair;
-/* Ends the call with an error result and the event tool.refused. Always false. */
 void pipe_step_ends(Pipe *p, CallStep step);                 /* the time since the step before belongs to this one */
 void pipe_event_steps(Pipe *p);                              /* adds `steps` to the event; those of less than a microsecond are left out */
+/* Ends the call with an error result and the event tool.refused. Always false. */
 bool pipe_refuse(Pipe *p, CallStep step, Str rule, Repair repair, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Sets the class of a refusal, and adds the setting that makes it fatal to its message. */
 void pipe_classify(Pipe *p, Repair repair, Buf *message);
