@@ -8,7 +8,7 @@
 # Every local user who can enter DIR may connect as any role; DIR has mode 0700.
 set -euo pipefail
 
-bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+bin=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -1 || true)
 [[ -n $bin ]] || {
   printf 'PostgreSQL is not installed: run make deps\n' >&2
   exit 1
