@@ -51,6 +51,7 @@ function terminal(dir, steps, { args = [], env = {}, state } = {}) {
         if (error) return reject(error);
         const r = JSON.parse(stdout);
         if (r.missing !== null) return reject(new Error(`not shown: ${JSON.stringify(r.missing)} in ${JSON.stringify(r.output)}`));
+        if (r.status === -9) return reject(new Error(`did not end: ${JSON.stringify(r.output)}`));
         resolve({ ...r, state });
       });
     child.stdin.end(JSON.stringify(steps));
@@ -75,7 +76,7 @@ test('a line is edited, sent and answered; history recalls it', async t => {
 
 test('several lines that are pasted, and lines that end in a backslash, are one message', async t => {
   await talk(t, [['', '> '], ['\x1b[200~one\rtwo\rthree\x1b[31m\r\x1b[201~ end', 'end'], ['\n', 'you said <one\r\ntwo\r\nthree[31m end>'], ['', '> '],
-    ['first \\\nsecond', 'second'], ['\n', 'you said <first\r\nsecond>'], ['', '> '], ['\x1b[A\x1b', ''], ['\x15', ''], leave]);
+    ['first \\\nsecond', 'second'], ['\n', 'you said <first\r\nsecond>'], ['', '> '], ['\x1b[A', 'second'], ['\x15', ''], leave]);
 });
 
 test('Markdown is rendered on a terminal, and left alone with NO_COLOR', async t => {
