@@ -114,7 +114,8 @@ static void test_file(void **state) {
 
 static void take(Timeline *t, const char *type, const char *data) {
     static uint64_t seq;
-    assert_true(timeline_take(t, &(Event){ .seq = ++seq, .time_ns = (int64_t)seq * 1000000, .run = STR("r"), .type = str_from(type), .data = str_from(data) }));
+    seq++;
+    assert_true(timeline_take(t, &(Event){ .seq = seq, .time_ns = (int64_t)seq * 1000000, .run = STR("r"), .type = str_from(type), .data = str_from(data) }));
 }
 
 static const char long_prompt[] = "{\"text\":\"please tell me about the internationalization committees of this world\\nand 日本語の文章には空白がないので、どの文字の間でも改行できます。改行しても幅を超えません。\"}";
