@@ -138,6 +138,7 @@ static bool test_text(ConsoleCall *c, Buf *out, Error *err) {
     Value call = value_member(c->body, "call"), guard = value_member(c->body, "guard"), expect = value_member(c->body, "expect");
     bool calls = value_is_dict(call), guards = value_is_dict(guard);
     if (calls == guards) return error_set(err, ERR_VALIDATION, "a test has either \"call\" or \"guard\", an object");
+    if (calls && !value_member_text(call, "tool").n) return error_set(err, ERR_VALIDATION, "\"call\" has no \"tool\"");
     if (!value_is_dict(expect) || (guards && value_dict(expect)->n == 0))    /* a call without members of `expect` must succeed */
         return error_set(err, ERR_VALIDATION, "\"expect\" is not an object with what must come of it");
     Dict *d = dict_new(c->heap, 8, err);
