@@ -183,7 +183,7 @@ test('a hidden tab closes its stream and catches up', async t => {
   await page.locator('.rows [role=row]').first().waitFor();
 });
 
-const views = ['runs', 'run', 'approvals', 'playground/deploy', 'policy', 'cost', 'servers', 'project'];
+const views = ['runs', 'run', 'approvals', 'playground/deploy', 'policy', 'policy/simulator', 'cost', 'servers', 'project'];
 
 for (const scheme of ['light', 'dark']) {
   test(`every view, ${scheme}: axe-core finds nothing serious; nothing is wider than the window`, async t => {

@@ -19,7 +19,7 @@ export function simulator() {
   const element = h('div.viewbody.padded.simulate', h('div.stack.draftside',
     h('p.hint', 'Change a rule, harness.md or a hook here; the files stay as they are. Recorded calls are judged before and after.'),
     h('div.line', files, button('New file…', add), button('Remove it', remove, { kind: 'quiet' }), button('Undo', undo, { kind: 'quiet' })), labelled('Draft of the file', text), changed,
-    h('div.line', labelled('Recorded calls', number)), h('div.line', go, state)), outcome);
+    h('div.line', labelled('Recorded calls', number), go, state)), outcome);
   show(outcome, empty('Before and after', 'Which recorded calls would a changed rule allow, ask about or deny? The result shows each call with the rule that decides.'));
   load();
 
@@ -107,7 +107,13 @@ export function simulator() {
     });
     show(outcome, h('div.line', h('h2', result.changed === 0 ? 'Nothing changes' : `${plural(result.changed, 'call')} of ${count(result.calls)} would end differently`), h('label.check.push', only, 'Only changes')), result.truncated ? h('p.hint', 'The arguments of older calls are too large to judge them, too.') : null, list.element, detail);
     fill();
-    function fill() { list.reset(); list.set(only.checked ? result.rows.filter(r => r.changed) : result.rows); show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.')); }
+    function fill() {
+      const rows = only.checked ? result.rows.filter(r => r.changed) : result.rows;
+      list.reset();
+      list.set(rows);
+      list.element.style.maxHeight = `${(rows.length + 1) * 36}px`;   // a short list takes no more than it needs
+      show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.'));
+    }
     function pick(r) {
       show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), r.agent ? h('span.tag', plain(r.agent)) : null, r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
         button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
