@@ -100,3 +100,49 @@ test('cost, servers and project show what is there', async t => {
   await page.getByRole('button', { name: '.harness/hooks/guard_git.md' }).click();
   await page.getByRole('region', { name: '.harness/hooks/guard_git.md' }).getByText('push --force').waitFor();
 });
+
+// The form of a schema that no tool of the project has, made by the page's own module.
+test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself', async t => {
+  const { open } = await console_(t), page = await open('playground');
+  await page.evaluate(async () => {
+    const { form } = await import('/form.js');
+    const schema = {
+      type: 'object', required: ['target', 'who', 'level'],
+      $defs: { port: { type: 'integer', title: 'port number' }, node: { type: 'object', properties: { name: { type: 'string' }, next: { $ref: '#/$defs/node' } } } },
+      properties: {
+        target: { anyOf: [{ title: 'by name', type: 'string' }, { title: 'by address', type: 'object', required: ['host', 'port'], properties: { host: { type: 'string' }, port: { $ref: '#/$defs/port' } } }] },
+        who: { oneOf: [{ const: 'everyone' }, { type: 'array', items: { type: 'string' } }] },
+        level: { type: ['integer', 'null'] },
+        chain: { $ref: '#/$defs/node' },
+        both: { allOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { properties: { b: { type: 'boolean' } } }] },
+        lost: { $ref: '#/$defs/nothing' },
+      },
+    };
+    window.made = form(schema);
+    document.querySelector('main').replaceChildren(window.made.element);
+  });
+  const value = () => page.evaluate(() => window.made.get());
+  await page.getByLabel('target: kind').selectOption('by address');
+  await page.getByLabel('host').fill('db.example');
+  await page.getByLabel('port number').fill('54x');
+  await assert.rejects(value(), /port is not a number/);
+  await page.getByLabel('port number').fill('5432');
+  await page.getByLabel('who: kind').selectOption('array');
+  await page.getByRole('button', { name: 'Add to who' }).click();
+  await page.getByLabel('who 1', { exact: true }).fill('ops');
+  await page.getByLabel('level: kind').selectOption('null');
+  await page.getByRole('button', { name: 'Add chain' }).click();
+  await page.getByLabel(/^name/).fill('first');
+  await page.getByRole('button', { name: 'Add next' }).click();
+  await page.getByLabel(/^name/).nth(1).fill('second');
+  await page.getByRole('button', { name: 'Add both' }).click();
+  await page.getByLabel(/^a\b/).fill('x');
+  await page.getByLabel(/^b\b/).selectOption('true');
+  await page.getByLabel(/^lost/).fill('[1]');
+  const all = { target: { host: 'db.example', port: 5432 }, who: ['ops'], level: null, chain: { name: 'first', next: { name: 'second' } }, both: { a: 'x', b: true }, lost: [1] };
+  assert.deepEqual(await value(), all);
+  for (const given of [{ target: 'main', who: 'everyone', level: 3 }, all]) {
+    await page.evaluate(v => window.made.set(v), given);
+    assert.deepEqual(await value(), given, 'what is set comes back');
+  }
+});
