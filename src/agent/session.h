@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "tool/pipeline/call.h"
 #include "tool/pipeline/guards.h"
+#include "tool/pipeline/judge.h"
 
 typedef struct Agents Agents;
 typedef struct Session Session;
@@ -113,3 +114,7 @@ typedef struct SessionGuards {
     void *ctx;
 } SessionGuards;
 bool session_guards(Session *s, const SessionGuards *visit, Error *err);
+
+/* Judges a call (tool/pipeline/judge.h) of `agent`, as a delegation of the session's own agent would start it; empty: of the session's own. Sets the
+ * caller's part of `call`: agent, tools, hooks. An agent that does not exist is denied. */
+bool session_judge(Session *s, Str agent, Call *call, Cancel *cancel, Arena *arena, ToolJudgement *out, Error *err);

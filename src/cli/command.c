@@ -557,6 +557,26 @@ const Command command_table[] = {
         .run = command_schema_validate,
     },
     {
+        .name = "simulate", .operands = "[FILE]", .max = 1,
+        .summary = "judge recorded calls by a draft of the rules",
+        .about = "Judges the newest recorded calls, at most 1000, by the project as it is and by a\n"
+                 "draft of its files, and prints JSON: the verdict on each before and after, and\n"
+                 "the rule that decides. FILE (- for standard input) holds the draft: {files:\n"
+                 "{PATH: TEXT}, limit: N}; null instead of TEXT removes a file. Without FILE the\n"
+                 "recorded verdicts are compared with the project as it is. No tool is executed,\n"
+                 "nothing is stored or written, no program or server is started: a hook that\n"
+                 "needs one fails, and so does one that calls http, env or another tool.",
+        .example = "harness simulate draft.json",
+        .json = "{calls, changed, truncated, elapsed_ms, problems: [{message, file, line, hint}],\n"
+                "rows: [{run, seq, time, id, tool, agent, args, redacted, recorded, before, after,\n"
+                "changed}]}\n"
+                "\n"
+                "recorded, before and after are {decision, step, rule, reason, file, line};\n"
+                "decision is allow, ask or deny. With problems the draft does not load, and\n"
+                "nothing was judged.",
+        .run = command_simulate,
+    },
+    {
         .name = "starlark", .operands = "[FILE [FN...]]", .max = 1000,
         .summary = "run Starlark",
         .about = "Runs a Starlark file, an expression (-e), or without either a prompt. print\n"

@@ -88,6 +88,7 @@ int command_schema_test(Cli *cli);
 int command_schema_validate(Cli *cli);
 int command_pull(Cli *cli);
 int command_sandbox(Cli *cli);
+int command_simulate(Cli *cli);
 int command_starlark(Cli *cli);
 int command_test(Cli *cli);
 int command_tools(Cli *cli);

@@ -14,7 +14,7 @@ static const struct { const char *names[6], *does; } topics[] = {
     { { "call" }, "call one tool, without a model" },
     { { "run" }, "talk to the agent; -p: one job" },
     { { "runs", "approvals", "console" }, "what was run; questions; in a browser" },
-    { { "test" }, "run the tests of the project" },
+    { { "test", "simulate" }, "run the tests; try rules on recorded calls" },
     { { "mcp" }, "serve the project over MCP; use MCP servers" },
     { { "guard" }, "judge other agents' calls by this policy" },
     { { "sandbox" }, "run a command confined to this folder" },

@@ -36,6 +36,7 @@ static const Route routes[] = {
     { "GET", "tools", console_tools },
     { "POST", "call", console_call },
     { "GET", "policy", console_policy },
+    { "POST", "simulate", console_simulate },
     { "GET", "project", console_project },
     { "GET", "trust", console_trust },
     { "GET", "models", console_models },

@@ -10,7 +10,7 @@
  *   console_control.c  approvals, cancel, say       console_stream.c  server-sent events
  *   console_child.c    other processes              console_jobs.c    those in the background
  *   console_project.c  what other commands print, calls               console_files.c  its files, tests that are saved
- *   console_cost.c     costs, decisions */
+ *   console_cost.c     costs, decisions             console_simulate.c  the simulator: simulate.h */
 #pragma once
 #include "base/cancel.h"
 #include "base/log.h"

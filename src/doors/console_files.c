@@ -9,11 +9,9 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/utf8.h"
+#include "doors/policy_files.h"
 
 enum { FILES_MAX = 1000, DEPTH_MAX = 8, FILE_MAX = 1 << 20, NAME_MAX_BYTES = 64 };
-
-static const char *const top[] = { "harness.md", "harness.yaml", "harness.yml", "AGENTS.md", "tools.json", ".mcp.json" };
-enum { TOP = sizeof top / sizeof *top };
 
 static int open_root(Console *console, Error *err) {
     char *root = str_dup(console->config->root);
@@ -55,9 +53,9 @@ void console_files(ConsoleCall *c) {
     int root = open_root(c->console, &err);
     if (root < 0) return console_fail(c, &err);
     buf_add_char(&l.out, '[');
-    for (size_t i = 0; i < TOP; i++) {
+    for (const char *const *name = policy_files_top; *name; name++) {
         struct stat st;
-        if (fstatat(root, top[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) add_file(&l, str_from(top[i]), st.st_size);
+        if (fstatat(root, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) add_file(&l, str_from(*name), st.st_size);
     }
     list_folder(&l, root, ".harness", STR(".harness"), 0);
     close(root);
@@ -66,12 +64,6 @@ void console_files(ConsoleCall *c) {
 }
 
 /* ---- one file ---- */
-
-static bool is_top(Str path) {
-    for (size_t i = 0; i < TOP; i++)
-        if (str_eq(path, str_from(top[i]))) return true;
-    return false;
-}
 
 /* Opens a path below the root, folder by folder. -1: errno. */
 static int open_below(int root, Str path) {
@@ -124,8 +116,7 @@ void console_file(ConsoleCall *c) {
     Error err = { 0 };
     Buf text = { 0 };
     Str path = http_server_query(c->q, STR("path"));
-    bool known = path.n <= 1000 && (is_top(path) || str_starts(path, STR(".harness/")));
-    int root = known ? open_root(c->console, &err) : -1, fd = root < 0 ? -1 : open_below(root, path);
+    int root = policy_files_has(path) ? open_root(c->console, &err) : -1, fd = root < 0 ? -1 : open_below(root, path);
     bool ok = fd >= 0 ? read_file(fd, &text, &err) : err.kind != ERR_NONE ? false : error_set(&err, ERR_VALIDATION, "there is no such file");
     if (ok) reply_file(c, path, buf_str(&text));
     else console_fail(c, &err);
@@ -147,7 +138,9 @@ static bool test_text(ConsoleCall *c, Buf *out, Error *err) {
     Value call = value_member(c->body, "call"), guard = value_member(c->body, "guard"), expect = value_member(c->body, "expect");
     bool calls = value_is_dict(call), guards = value_is_dict(guard);
     if (calls == guards) return error_set(err, ERR_VALIDATION, "a test has either \"call\" or \"guard\", an object");
-    if (!value_is_dict(expect) || value_dict(expect)->n == 0) return error_set(err, ERR_VALIDATION, "\"expect\" is not an object with what must come of it");
+    if (calls && !value_member_text(call, "tool").n) return error_set(err, ERR_VALIDATION, "\"call\" has no \"tool\"");
+    if (!value_is_dict(expect) || (guards && value_dict(expect)->n == 0))    /* a call without members of `expect` must succeed */
+        return error_set(err, ERR_VALIDATION, "\"expect\" is not an object with what must come of it");
     Dict *d = dict_new(c->heap, 8, err);
     Entry *e;
     if (!d || !dict_put_str(c->heap, d, calls ? STR("call") : STR("guard"), calls ? call : guard, err)) return false;

@@ -130,6 +130,9 @@ void console_models(ConsoleCall *c);
 void console_servers(ConsoleCall *c);
 void console_call(ConsoleCall *c);
 
+/* ---- console_simulate.c ---- */
+void console_simulate(ConsoleCall *c);
+
 /* ---- console_files.c ---- */
 void console_files(ConsoleCall *c);
 void console_file(ConsoleCall *c);

@@ -17,7 +17,7 @@ void console_about(ConsoleCall *c) {
     console_add_member(&out, "name", name);
     buf_add_fmt(&out, ",\"pid\":%ld", (long)getpid());
     console_add_member(&out, "by", buf_str(&c->console->by));
-    buf_add_char(&out, '}');
+    buf_add(&out, STR(",\"simulator\":true}"));
     console_reply(c, 200, &out);
 }
 

@@ -1,6 +1,7 @@
 #include "doors/console_private.h"
 #include <ctype.h>
 #include "base/clock.h"
+#include "doors/recorded.h"
 #include "store/store_page.h"
 
 enum {
@@ -212,64 +213,22 @@ void console_artifact(ConsoleCall *c) {
 
 /* ---- recorded calls ---- */
 
-/* The calls of one run, with how each ended. */
-typedef struct Recorded { uint64_t seq; int64_t time_ns; Str id, tool, args, agent, outcome, step, rule; } Recorded;
 typedef struct Calls {
     Store *store;
     Buf out;
     Str tool;
-    int64_t limit, n, scanned;
-    Arena arena;
-    Heap *heap;
-    VEC(Recorded) at;                    /* of the run that is being read */
+    int64_t limit, n;
+    Recorded recorded;                   /* of the run that is being read */
     Error *err;
     bool failed, more;
 } Calls;
-
-static Recorded *find_call(Calls *l, Str id) {
-    for (size_t i = l->at.n; i > 0; i--)
-        if (str_eq(l->at.at[i - 1].id, id)) return &l->at.at[i - 1];
-    return NULL;
-}
-
-static Str keep_member(Calls *l, Value data, const char *key) { return arena_str(&l->arena, value_member_text(data, key)); }
-
-static void begin_call(Calls *l, const Event *e, Value data) {
-    Buf args = { 0 };
-    if (!json_write(&args, value_member(data, "args"), &(JsonWrite){ 0 }, NULL)) buf_reset(&args), buf_add(&args, STR("{}"));
-    VEC_PUSH(&l->at, ((Recorded){ .seq = e->seq, .time_ns = e->time_ns, .id = keep_member(l, data, "id"), .tool = keep_member(l, data, "name"),
-                                  .args = arena_str(&l->arena, buf_str(&args)), .agent = arena_str(&l->arena, e->agent), .outcome = STR("open") }));
-    buf_clear(&args);
-}
-
-static void end_call(Calls *l, const Event *e, Value data) {
-    Recorded *r = find_call(l, value_member_text(data, "id"));
-    if (!r) return;
-    r->outcome = str_eq(e->type, STR("tool.completed")) ? STR("completed") : str_eq(e->type, STR("tool.failed")) ? STR("failed") : STR("refused");
-    r->step = keep_member(l, data, "step");
-    r->rule = keep_member(l, data, "rule");
-}
-
-static bool take_event(void *ctx, const Event *e) {
-    Calls *l = ctx;
-    Value data;
-    bool begins = str_eq(e->type, STR("tool.started"));
-    bool ends = str_eq(e->type, STR("tool.completed")) || str_eq(e->type, STR("tool.failed")) || str_eq(e->type, STR("tool.refused"));
-    if (++l->scanned > CALLS_EVENTS) return false;
-    if (!begins && !ends) return true;
-    heap_reset(l->heap);
-    if (!json_read(l->heap, e->data, NULL, &data, NULL) || !value_is_dict(data)) return true;
-    if (begins) begin_call(l, e, data);
-    else end_call(l, e, data);
-    return true;
-}
 
 static void add_text_or_null(Buf *out, const char *key, Str text) {
     if (text.n) return console_add_member(out, key, text);
     buf_add_fmt(out, ",\"%s\":null", key);
 }
 
-static void add_call(Calls *l, Str run, const Recorded *r) {
+static void add_call(Calls *l, Str run, const RecordedCall *r) {
     Buf *out = &l->out;
     buf_add(out, l->n++ ? STR(",{\"run\":") : STR("{\"run\":"));
     json_write_string(out, run, false);
@@ -277,7 +236,7 @@ static void add_call(Calls *l, Str run, const Recorded *r) {
     store_page_time(out, r->time_ns);
     console_add_member(out, "id", r->id);
     console_add_member(out, "tool", r->tool);
-    buf_add_fmt(out, ",\"args\":" STR_FMT ",\"redacted\":%s", STR_ARG(r->args), str_find(r->args, STR("[redacted]")) >= 0 ? "true" : "false");
+    buf_add_fmt(out, ",\"args\":" STR_FMT ",\"redacted\":%s", STR_ARG(r->args), r->redacted ? "true" : "false");
     console_add_member(out, "outcome", r->outcome);
     add_text_or_null(out, "step", r->step);
     add_text_or_null(out, "rule", r->rule);
@@ -307,12 +266,12 @@ typedef struct CallsPage { Calls calls; CallCursor from, last; } CallsPage;
 static bool calls_of_run(void *ctx, int64_t n, const StoreRun *r) {
     CallsPage *page = ctx;
     Calls *l = &page->calls;
-    if (l->n >= l->limit || l->scanned > CALLS_EVENTS) return l->more = true, false;
-    l->at.n = 0;
-    if (!store_event_each(l->store, r->id, 0, take_event, l, l->err)) return l->failed = true, false;
+    if (l->n >= l->limit || l->recorded.events > CALLS_EVENTS) return l->more = true, false;
+    recorded_reset(&l->recorded);
+    if (!recorded_read(&l->recorded, l->store, r->id, CALLS_EVENTS, l->err)) return l->failed = true, false;
     page->last = (CallCursor){ n, 0 };
-    for (size_t i = l->at.n; i > 0 && !l->more; i--) {
-        const Recorded *call = &l->at.at[i - 1];
+    for (size_t i = l->recorded.n; i > 0 && !l->more; i--) {
+        const RecordedCall *call = &l->recorded.at[i - 1];
         if ((l->tool.n && !str_eq(call->tool, l->tool)) || (n == page->from.n && page->from.seq && (int64_t)call->seq >= page->from.seq)) continue;
         l->more = l->n >= l->limit;
         if (l->more) break;
@@ -320,8 +279,6 @@ static bool calls_of_run(void *ctx, int64_t n, const StoreRun *r) {
         page->last.seq = (int64_t)call->seq;
     }
     if (!l->more) page->last.seq = 0;
-    arena_clear(&l->arena);
-    l->arena = (Arena){ 0 };
     return !l->more;
 }
 
@@ -338,13 +295,11 @@ static bool list_calls(ConsoleCall *c, CallsPage *page, Error *err) {
 void console_calls(ConsoleCall *c) {
     Error err = { 0 };
     CallsPage page = { .calls = { .store = c->console->config->store, .tool = http_server_query(c->q, STR("tool")), .limit = PAGE_USUAL,
-                                    .heap = heap_new(0), .err = &err } };
+                                    .err = &err } };
     Calls *l = &page.calls;
     buf_add(&l->out, STR("{\"calls\":["));
     bool ok = console_query_int(c, "limit", 1, EVENTS_MAX, &l->limit, &err) && read_cursor(c, &page.from, &err) && list_calls(c, &page, &err) && !l->failed;
-    heap_free(l->heap);
-    arena_clear(&l->arena);
-    VEC_CLEAR(&l->at);
+    recorded_clear(&l->recorded);
     if (!ok) return buf_clear(&l->out), console_fail(c, &err);
     if (!l->more) buf_add(&l->out, STR("],\"next\":null}"));
     else if (page.last.seq) buf_add_fmt(&l->out, "],\"next\":\"%lld.%lld\"}", (long long)page.last.n, (long long)page.last.seq);

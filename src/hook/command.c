@@ -69,7 +69,7 @@ static void fill_folder(const HookRun *r, const HookDef *def, Buf *b) {
 }
 
 static bool start(HookRun *r, const HookDef *def, Asked *q, Cancel *token, Error *err) {
-    if (!r->host.sandbox || !r->host.rules) return error_set(err, ERR_SANDBOX, "no programs can be started here");
+    if (!r->host.sandbox || !r->host.rules) return error_set(err, ERR_SANDBOX, "no programs can be started %s", r->host.judging ? "in a simulation" : "here");
     if (!write_input(r, &q->input, err)) return false;
     fill_env(r, def, q);
     fill_folder(r, def, &q->folder);

@@ -50,6 +50,7 @@ struct Host {
     void *call;                          /* the owner's record of this call */
     Cancel *cancel;
     bool hook;                           /* hooks have fewer functions; see host_names.def */
+    bool judging;                        /* a simulation: missing functions say so, and env() is one of them */
     const Project *project;
     Jail *jail;                          /* read-only for a hook */
     Sandbox *sandbox;                    /* NULL: exec is not available */

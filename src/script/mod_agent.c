@@ -64,7 +64,7 @@ static bool run_delegate(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 
 static bool agent_delegate(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     bool hook = script_host(vm) && script_host(vm)->hook;
-    if (!hook && !script_calls(vm)->delegate) return script_unavailable(a, err);
+    if (!hook && !script_calls(vm)->delegate) return script_unavailable(vm, a, err);
     return script_outcome(a, run_delegate(vm, a, out, err), err);
 }
 
@@ -72,20 +72,20 @@ static bool agent_delegate(Vm *vm, const NativeArgs *a, Value *out, Error *err) 
 
 static bool agent_emit(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
-    if (!script_calls(vm)->emit) return script_unavailable(a, err);
+    if (!script_calls(vm)->emit) return script_unavailable(vm, a, err);
     Value payload = native_given(a, 1) ? a->at[1] : VALUE_NONE;
     return script_outcome(a, script_calls(vm)->emit(script_host(vm), script_arg(a, 0), payload, err), err);
 }
 
 static bool agent_progress(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
-    if (!script_calls(vm)->progress) return script_unavailable(a, err);
+    if (!script_calls(vm)->progress) return script_unavailable(vm, a, err);
     Value total = native_given(a, 1) ? a->at[1] : VALUE_NONE;
     return script_outcome(a, script_calls(vm)->progress(script_host(vm), a->at[0], total, script_arg(a, 2), err), err);
 }
 
 static bool agent_ask(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
-    if (!script_calls(vm)->ask) return script_unavailable(a, err);
+    if (!script_calls(vm)->ask) return script_unavailable(vm, a, err);
     HostAsk one = { .kind = HOST_ASK_FORM, .key = script_arg(a, 2), .message = script_arg(a, 0), .schema = native_given(a, 1) ? a->at[1] : VALUE_NONE };
     bool ok = script_calls(vm)->ask(script_host(vm), &one, 1, vm_heap(vm), err);
     if (ok) *out = one.answer;
@@ -93,7 +93,7 @@ static bool agent_ask(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 }
 
 static bool agent_roots(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
-    if (!script_calls(vm)->ask) return script_unavailable(a, err);
+    if (!script_calls(vm)->ask) return script_unavailable(vm, a, err);
     HostAsk one = { .kind = HOST_ASK_ROOTS, .key = STR("roots") };
     bool ok = script_calls(vm)->ask(script_host(vm), &one, 1, vm_heap(vm), err);
     if (ok) *out = one.answer;
@@ -156,7 +156,7 @@ static bool ask_all(Vm *vm, const Dict *requests, HostAsk *asks, Value *out, Err
 }
 
 static bool agent_ask_all(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
-    if (!script_calls(vm)->ask) return script_unavailable(a, err);
+    if (!script_calls(vm)->ask) return script_unavailable(vm, a, err);
     const Dict *requests = value_dict(a->at[0]);
     if (requests->n > ASK_ALL_MAX) return script_outcome(a, error_set(err, ERR_SCRIPT, "more than %d requests", ASK_ALL_MAX), err);
     HostAsk *asks = mem_zero(requests->n ? requests->n : 1, sizeof *asks);
@@ -179,7 +179,7 @@ static bool complete_request(Vm *vm, const NativeArgs *a, Value *out, Error *err
 
 static bool agent_complete(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Value request;
-    if (!script_calls(vm)->complete) return script_unavailable(a, err);
+    if (!script_calls(vm)->complete) return script_unavailable(vm, a, err);
     if (!complete_request(vm, a, &request, err)) return script_outcome(a, false, err);
     return script_outcome(a, script_calls(vm)->complete(script_host(vm), request, vm_heap(vm), out, err), err);
 }

@@ -97,7 +97,7 @@ static bool exchange(Call *c, const Host *h, ClientResponse *r, Error *err) {
 
 static bool call(Vm *vm, const NativeArgs *a, Order at, Value *out, Error *err) {
     const Host *h = script_host(vm);
-    if (!h || !h->client) return error_set(err, ERR_SCRIPT, "not available here");
+    if (!h || !h->client) return error_set(err, ERR_SCRIPT, "not available %s", h && h->judging ? "in a simulation" : "here");
     Call c = { .vm = vm, .a = a, .at = at };
     ClientResponse r = { 0 };
     bool ok = prepare(&c, err) && exchange(&c, h, &r, err) && response_value(vm, &r, out, err);

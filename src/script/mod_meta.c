@@ -42,14 +42,14 @@ static bool definition(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
 static bool meta_tool(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     Value def;
-    if (!script_calls(vm)->register_tool) return script_unavailable(a, err);
+    if (!script_calls(vm)->register_tool) return script_unavailable(vm, a, err);
     return script_outcome(a, definition(vm, a, &def, err) && script_calls(vm)->register_tool(script_host(vm), def, err), err);
 }
 
 static bool meta_hook(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
     Value def;
-    if (!script_calls(vm)->register_hook) return script_unavailable(a, err);
+    if (!script_calls(vm)->register_hook) return script_unavailable(vm, a, err);
     return script_outcome(a, definition(vm, a, &def, err) && script_calls(vm)->register_hook(script_host(vm), def, err), err);
 }
 
@@ -64,17 +64,17 @@ static bool register_agent(Vm *vm, const NativeArgs *a, Error *err) {
 
 static bool meta_agent(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     (void)out;
-    if (!script_calls(vm)->register_agent) return script_unavailable(a, err);
+    if (!script_calls(vm)->register_agent) return script_unavailable(vm, a, err);
     return script_outcome(a, register_agent(vm, a, err), err);
 }
 
 static bool meta_list_tools(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
-    if (!script_calls(vm)->list_tools) return script_unavailable(a, err);
+    if (!script_calls(vm)->list_tools) return script_unavailable(vm, a, err);
     return script_outcome(a, script_calls(vm)->list_tools(script_host(vm), script_arg(a, 0), vm_heap(vm), out, err), err);
 }
 
 static bool meta_call_tool(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
-    if (!script_calls(vm)->call_tool) return script_unavailable(a, err);
+    if (!script_calls(vm)->call_tool) return script_unavailable(vm, a, err);
     int64_t ns = 0;
     Value args = a->at[1];
     if (!native_given(a, 1)) {

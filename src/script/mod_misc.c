@@ -29,6 +29,7 @@ static bool listed(const Host *h, Str name) {
 static bool misc_env(Vm *vm, const NativeArgs *a, Value *out, Error *err) {
     Host *h = script_host(vm);
     Str name = script_arg(a, 0);
+    if (h && h->judging) return error_set(err, ERR_SCRIPT, "not available in a simulation");
     if (listed(h, name)) {
         char *text = str_dup(name);
         const char *value = getenv(text);

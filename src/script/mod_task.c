@@ -15,7 +15,7 @@ const NativeDef script_task[] = {
 const size_t script_task_n = sizeof script_task / sizeof *script_task;
 
 static bool task(Vm *vm, const NativeArgs *a, HostTask what, int64_t timeout_ms, Value *out, Error *err) {
-    if (!script_calls(vm)->task) return script_unavailable(a, err);
+    if (!script_calls(vm)->task) return script_unavailable(vm, a, err);
     return script_outcome(a, script_calls(vm)->task(script_host(vm), what, script_arg(a, 0), timeout_ms, vm_heap(vm), out, err), err);
 }
 

@@ -6,8 +6,9 @@
 #include "starlark/vm/work.h"
 #include "value/int.h"
 
-bool script_unavailable(const NativeArgs *a, Error *err) {
-    return error_set(err, ERR_SCRIPT, "%s is not available here", a->def->name);
+bool script_unavailable(Vm *vm, const NativeArgs *a, Error *err) {
+    const Host *h = script_host(vm);
+    return error_set(err, ERR_SCRIPT, "%s is not available %s", a->def->name, h && h->judging ? "in a simulation" : "here");
 }
 
 bool script_outcome(const NativeArgs *a, bool ok, Error *err) { return ok || error_wrap(err, "%s", a->def->name); }

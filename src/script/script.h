@@ -17,7 +17,7 @@ enum { SCRIPT_FN = NATIVE_HOST, SCRIPT_OPEN = NATIVE_HOST | NATIVE_VARIADIC };
 static inline Host *script_host(Vm *vm) { return vm_host(vm); }
 const HostCalls *script_calls(Vm *vm);                     /* never NULL; its members may be */
 /* For functions marked NATIVE_PLAIN_ERRORS: "ask is not available here", and other errors with the name in front. */
-bool script_unavailable(const NativeArgs *a, Error *err);
+bool script_unavailable(Vm *vm, const NativeArgs *a, Error *err);
 bool script_outcome(const NativeArgs *a, bool ok, Error *err);      /* returns ok */
 
 /* Accounts for work by elapsed time; `since` is from clock_mono_ns(). */

@@ -18,6 +18,7 @@ typedef bool ToolExecute(struct ToolCallFrame *frame, Error *err);
 typedef struct ToolInspection {
     char why[256];
     Buf shown;
+    bool judged;                         /* input: the call will not run, so only `why` and the verdict are wanted */
     bool asked;                          /* input: confirmation is needed anyway, so `shown` is wanted */
     Buf path;                            /* the resolved path that was checked; the executor may use no other; may be
                                           * empty */

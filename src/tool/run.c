@@ -46,6 +46,7 @@ static void make_hosts(Run *r) {
     Host h = { .calls = &rt->calls, .project = rt->project, .jail = r->jail, .sandbox = rt->sandbox, .rules = &rt->rules, .client = rt->client,
                .net = rt->net, .cache = r->cache, .ctx = r->ctx, .metrics = r->metrics, .workspace = runtime_workspace(rt),
                .env_allow = rt->limits.sandbox.env_allow, .log = rt->config.log, .runtime = VALUE_GONE };
+    if (rt->config.judging) h.calls = &runtime_judging_calls, h.client = NULL, h.sandbox = NULL, h.env_allow = (StrList){ 0 }, h.judging = true;
     r->host = h;
     h.hook = true;
     h.jail = rt->hook_jail;

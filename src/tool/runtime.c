@@ -211,8 +211,8 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
                         .predeclared = rt->tool_modules, .hook_predeclared = rt->hook_modules, .lenient = rt->config.lenient,
                         .strict = rt->config.strict, .digests = true };
     record_places(rt->config.state, &rt->places);
-    RecordDoor door = { .places = &rt->places, .reading = rt->config.reading, .ask = rt->config.ask_changed,
-        .ask_ctx = rt->config.ask_trust_ctx, .told = &told };
+    RecordDoor door = { .places = &rt->places, .reading = rt->config.reading || rt->config.judging, .ask = rt->config.ask_changed,
+        .ask_ctx = rt->config.ask_trust_ctx, .told = &told, .drafts = rt->config.drafts, .n_drafts = rt->config.n_drafts };
     bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems)
         && confine_check(rt->project, problems) && uses_check(rt->project, problems);
     Str rest = buf_str(&told), line;
@@ -269,8 +269,9 @@ static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, 
 static bool fits_shared(Runtime *rt, Error *err) {
     const Runtime *old = rt->config.share;
     bool state = same_text(rt->state, old->state) && same_text(rt->database, old->database);
-    if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: restart harness to use another one");
-    if (!state) return error_set(err, ERR_CONFIG, "store: restart harness to use another location");
+    const char *how = rt->config.judging ? "a simulation cannot" : "restart harness to";
+    if (strcmp(rt->rules.workspace, old->rules.workspace) != 0) return error_set(err, ERR_CONFIG, "workspace: %s use another one", how);
+    if (!state) return error_set(err, ERR_CONFIG, "store: %s use another location", how);
     return !rt->config.own_process || same_paths(rt->rules.write_roots, old->rules.write_roots)
         || error_set(err, ERR_CONFIG, "sandbox.write_roots: restart harness to add roots");
 }
@@ -318,10 +319,11 @@ static bool prepare(Runtime *rt, Error *err) {
     rt->rules.hidden = store_private_folders(&rt->arena);
     if (!sandbox_reach(&rt->rules, err)) return false;
     make_state(rt);
-    set_record(rt);
+    if (!rt->config.judging) set_record(rt);
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
-    for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
+    for (size_t i = 0; i < rt->project->n_hooks && !rt->config.judging; i++)
+        rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
     rt->calls = runtime_host_calls;
@@ -337,7 +339,8 @@ static bool take_shared(Runtime *rt, Error *err) {
     atomic_fetch_add(&rt->shared->holders, 1);
     if (!old) {
         pthread_mutex_init(&rt->shared->lock, NULL);
-        if (!rt->config.reading && !rt->config.policy_only && !sandbox_start(&rt->shared->sandbox, err)) return false;
+        bool programs = !rt->config.reading && !rt->config.policy_only && !rt->config.judging;
+        if (programs && !sandbox_start(&rt->shared->sandbox, err)) return false;
         rt->shared->client = client_new();
     }
     rt->sandbox = rt->shared->sandbox;

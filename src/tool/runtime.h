@@ -10,6 +10,7 @@
 #include "policy/redact.h"
 #include "policy/rules.h"
 #include "policy/trust.h"
+#include "sandbox/draft.h"
 #include "sandbox/mark.h"
 #include "store/store.h"
 #include "tool/registry.h"
@@ -84,6 +85,10 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
     void *ask_trust_ctx;                 /* for both */
     bool user_reads;                     /* a conversation: the user can attach files with the tool read, even if the project does not enable it for
                                           * its agents (Call.by_user) */
+    bool judging;                        /* for tool_judge: no program can be started and no host reached, scripts cannot read the environment, ask or
+                                          * change anything, and nothing is recorded */
+    const Draft *drafts; size_t n_drafts;/* judging: files that are loaded instead of those on the disk */
+    const TrustSubject *within;          /* judging: a trusted project. This one, its draft, is trusted if it requests nothing more; else ERR_POLICY */
     Runtime *share;                      /* a reload of the same project: shares the launcher, store and connections of
                                           * this one, and either may be closed first; the process's write access is
                                           * already set. May be NULL */

@@ -192,7 +192,7 @@ void run_escape(Buf *out, Str text);                     /* escapes control, bid
 /* host_calls.c, script_questions.c, meta.c */
 bool runtime_host_ask(Host *h, HostAsk *asks, size_t n, Heap *heap, Error *err);
 bool runtime_host_progress(Host *h, Value done, Value total, Str message, Error *err);
-extern const HostCalls runtime_host_calls;
+extern const HostCalls runtime_host_calls, runtime_judging_calls;
 bool runtime_meta_call(Host *h, Str name, Value args, int64_t timeout_ms, Heap *heap, Value *out, Error *err);
 bool runtime_meta_list(Host *h, Str pattern, Heap *heap, Value *out, Error *err);
 bool runtime_meta_tool(Host *h, Value definition, Error *err);

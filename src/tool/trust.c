@@ -223,9 +223,31 @@ static bool ask(Runtime *rt, TrustState state, bool *yes, Error *err) {
 
 static bool is_trusted(TrustState state) { return state == TRUST_NOT_NEEDED || state == TRUST_GIVEN; }
 
+static bool same_grant(const Grant *a, const Grant *b) {
+    return a->kind == b->kind && str_eq(a->file, b->file) && str_eq(a->path, b->path) && str_eq(a->value, b->value);
+}
+
+/* A draft has what its project is trusted with, and nothing more. */
+static bool check_within(Runtime *rt, const TrustSubject *within, Error *err) {
+    for (size_t i = 0; i < rt->subject.n_grants; i++) {
+        const Grant *g = &rt->subject.grants[i];
+        size_t k = 0;
+        while (k < within->n_grants && !same_grant(g, &within->grants[k])) k++;
+        if (k < within->n_grants) continue;
+        Str value = str_sub(g->value, 0, 200);
+        error_set(err, ERR_POLICY, "the draft asks for more than this project is trusted with: " STR_FMT "%s" STR_FMT ", which %s", STR_ARG(g->path),
+                  value.n ? ": " : "", STR_ARG(value), g->words);
+        error_hint(err, "leave it out of the draft, or save it and run `harness trust` first");
+        return error_place(err, arena_str(&rt->arena, g->file).at, g->line, 0);
+    }
+    atomic_store(&rt->may_act, true);
+    return true;
+}
+
 bool runtime_check_trust(Runtime *rt, Error *err) {
     TrustState state = TRUST_NOT_NEEDED;
     gather_grants(rt);
+    if (rt->config.within) return check_within(rt, rt->config.within, err);
     if (rt->subject.n_grants && !gather_code(rt, err)) return false;
     if (rt->config.reading) return true;
     if (!trust_state(&rt->subject, rt->config.trust, &state, err)) return false;

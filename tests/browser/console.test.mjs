@@ -145,14 +145,71 @@ test('deny with a reason, and changed arguments', async t => {
 
 test('two tabs answer at once: one counts, the other one is told', async t => {
   const { p, open } = await console_(t), pages = [await open('approvals', { allow: ['409'] }), await open('approvals', { allow: ['409'] })];
-  const work = deploying(t, p), cards = pages.map(page => page.getByRole('article', { name: 'deploy' }));
+  const work = deploying(t, p), cards = pages.map(page => page.getByRole('article', { name: 'deploy' })), sent = [], statuses = [];
   await Promise.all(cards.map(card => card.getByRole('button', { name: 'Approve' }).waitFor()));
-  await Promise.all(pages.map(page => page.evaluate(() => { [...document.querySelectorAll('button')].find(b => b.textContent === 'Approve').click(); })));
-  await Promise.all(cards.map(card => card.locator('.badge', { hasText: /Approved|came first/ }).waitFor()));
+  let both;
+  const gate = new Promise(open_ => { both = open_; });                // holds the first answer until the other one is on its way
+  for (const page of pages) {
+    page.on('response', r => { if (/\/api\/approvals\/.+\/(approve|deny)$/.test(r.url())) statuses.push([new URL(r.url()).pathname.split('/').pop(), r.status()]); });
+    await page.route(/\/api\/approvals\/.+\/(approve|deny)$/, async route => {
+      sent.push(route.request().url());
+      if (sent.length === 2) both();
+      await gate;
+      await route.continue();
+    });
+  }
+  await cards[0].getByRole('button', { name: 'Approve' }).click();
+  await cards[1].getByRole('button', { name: 'Deny…' }).click();
+  await cards[1].getByRole('button', { name: 'Deny', exact: true }).click();
+  await until(() => statuses.length === 2);
   await work.done;
-  assert.equal(deployed(p), 'production 1.4.2\n');
-  const texts = await Promise.all(cards.map(card => card.innerText()));
-  assert.equal(texts.filter(x => /Another answer came first: .*console/.test(x)).length <= 1, true, texts.join('\n'));
+  const [winner] = statuses.find(([, status]) => status === 200), texts = cards.map(card => card.locator('.badge'));
+  assert.deepEqual(statuses.map(([, status]) => status).sort(), [200, 409], 'exactly one answer counts');
+  assert.equal(deployed(p), winner === 'approve' ? 'production 1.4.2\n' : '', 'the effect is that of the answer that counts');
+  const [first, late] = winner === 'approve' ? texts : [texts[1], texts[0]];
+  await first.getByText(winner === 'approve' ? /^Approved by console, uid \d+\.$/ : /^Denied by console, uid \d+\.$/).waitFor();
+  await late.getByText(/^Another answer came first: .+ was answered already, by console, uid \d+$/).waitFor();
+});
+
+// The browser's own notifications cannot be read by a test: these record what they are given.
+const recorder = permission => {
+  window.told = [];
+  window.asked = 0;
+  window.Notification = class {
+    constructor(title, { tag }) { window.told.push([title, tag]); }
+    static permission = permission;
+    static async requestPermission() { window.asked++; this.permission = 'granted'; return 'granted'; }
+  };
+};
+
+const hide = (page, hidden) => page.evaluate(h => {
+  Object.defineProperty(document, 'hidden', { value: h, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
+test('a hidden tab that may notify tells of new questions; permission is asked for by a click only', async t => {
+  const { p, open } = await console_(t), page = await open('approvals');
+  await page.addInitScript(recorder, 'default');
+  await page.reload();
+  const offer = page.getByRole('button', { name: 'Notify me in this browser' });
+  await offer.waitFor();
+  assert.equal(await page.evaluate(() => window.asked), 0);
+  await offer.click();
+  await until(async () => await offer.count() === 0);
+  assert.equal(await page.evaluate(() => window.asked), 1);
+  await page.getByText('live', { exact: true }).waitFor();
+  const first = deploying(t, p), card = page.getByRole('article', { name: 'deploy' });
+  await card.getByRole('button', { name: 'Approve' }).click();
+  await first.done;
+  assert.deepEqual(await page.evaluate(() => window.told), [], 'a tab that is seen needs no notification');
+  await hide(page, true);
+  await page.getByText('live', { exact: true }).waitFor();
+  const second = deploying(t, p);
+  await until(async () => (await page.evaluate(() => window.told)).length > 0);
+  assert.deepEqual(await page.evaluate(() => window.told), [['1 question from an agent', 'harness-approvals']]);
+  await hide(page, false);
+  await card.getByRole('button', { name: 'Approve' }).click();
+  await second.done;
 });
 
 test('a terminal answers first: the page says so and keeps its place', async t => {
@@ -168,22 +225,18 @@ test('a terminal answers first: the page says so and keeps its place', async t =
 
 test('a hidden tab closes its stream and catches up', async t => {
   const { p, open } = await console_(t), page = await open();
-  const hide = hidden => page.evaluate(h => {
-    Object.defineProperty(document, 'hidden', { value: h, configurable: true });
-    document.dispatchEvent(new Event('visibilitychange'));
-  }, hidden);
   await page.getByText('live', { exact: true }).waitFor();
   const ended = page.waitForEvent('requestfailed', r => r.url().includes('/api/stream'));
-  await hide(true);
+  await hide(page, true);
   await ended;
   await page.getByText('paused', { exact: true }).waitFor();
   await p.say('hello');
   assert.equal(await page.locator('.rows [role=row]').count(), 0);
-  await hide(false);
+  await hide(page, false);
   await page.locator('.rows [role=row]').first().waitFor();
 });
 
-const views = ['runs', 'run', 'approvals', 'playground/deploy', 'policy', 'cost', 'servers', 'project'];
+const views = ['runs', 'run', 'approvals', 'playground/deploy', 'policy', 'policy/simulator', 'cost', 'servers', 'project'];
 
 for (const scheme of ['light', 'dark']) {
   test(`every view, ${scheme}: axe-core finds nothing serious; nothing is wider than the window`, async t => {

@@ -6,7 +6,7 @@ import { atTerminal, console_, go, prompt, until } from './consoles.mjs';
 const folder = process.env.HARNESS_SHOTS;
 
 for (const scheme of ['light', 'dark']) {
-  test(`pictures of every view, ${scheme}`, { skip: !folder }, async t => {
+  test(`pictures of every view, ${scheme}`, { skip: folder ? false : 'HARNESS_SHOTS=FOLDER takes the pictures' }, async t => {
     const { p, open } = await console_(t);
     const { reply } = await p.say(prompt);
     await p.say('hello, who are you?');
@@ -20,7 +20,17 @@ for (const scheme of ['light', 'dark']) {
       approvals: ['approvals', () => page.getByRole('article').waitFor()],
       playground: ['playground/deploy'],
       policy: ['policy'],
-      cost: ['cost'], servers: ['servers'], project: ['project'],
+      simulator: ['policy/simulator', async () => {
+        await page.setViewportSize({ width: 1300, height: 700 });    // wide enough for the draft beside its outcome
+        const draft = page.getByLabel('Draft of the file');
+        await page.getByLabel('File', { exact: true }).selectOption('harness.md');
+        await until(async () => /ask-network/.test(await draft.inputValue()));
+        await draft.fill((await draft.inputValue()).replace('rules:\n', 'rules:\n  - { name: no-search, tool: [grep], decide: deny, because: "read the file that the user names" }\n'));
+        await page.getByRole('button', { name: 'Simulate' }).click();
+        await page.getByText(/would end differently/).waitFor();
+        await page.locator('.rows [role=row]').first().click();
+      }],
+      cost: ['cost', () => page.setViewportSize({ width: 1100, height: 700 })], servers: ['servers'], project: ['project'],
     };
     for (const [name, [hash, then]] of Object.entries(views)) {
       await go(page, hash);

@@ -1,9 +1,7 @@
-// What the console's page can start: resume, fork, calls of the playground, tests, the simulator; and its views of costs and files.
+// What the console's page can start: resume, fork, calls of the playground, tests; and its views of costs and files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, console_, go, prompt, until } from './consoles.mjs';
-
-const rows = page => page.locator('.rows [role=row]');
+import { console_, go, prompt, until } from './consoles.mjs';
 
 test('resume and fork from the page leave the events that they must', async t => {
   const { p, open } = await console_(t);
@@ -103,48 +101,48 @@ test('cost, servers and project show what is there', async t => {
   await page.getByRole('region', { name: '.harness/hooks/guard_git.md' }).getByText('push --force').waitFor();
 });
 
-// The server has no /api/simulate yet: its answers are made up here, in the shapes of the API. Recorded calls and files are real.
-test('simulator: a draft, before and after, problems, save as test (with answers made up for the server)', async t => {
-  const { p, open } = await console_(t);
-  await p.say(prompt);
-  const page = await open('policy');
-  assert.equal(await page.getByRole('tab', { name: 'Simulator' }).count(), 0, 'the simulator is offered although the server has none');
-  const asked = [];
-  await page.route('**/api/about', async route => { const r = await route.fetch(); await route.fulfill({ response: r, json: { ...await r.json(), simulator: true } }); });
-  await page.route('**/api/simulate', async route => {
-    const body = JSON.parse(route.request().postData());
-    asked.push(body);
-    if (!body.files['harness.md']?.includes('no-echo')) return route.fulfill({ json: { calls: 0, changed: 0, elapsed_ms: 1, rows: [], problems: [{ message: 'rules[0]: unknown key', file: 'harness.md', line: 4 }] } });
-    const row = i => ({ source: 'run', run: 'r', seq: i, id: `c${i}`, tool: 'bash', args: { command: `echo ${i}` }, redacted: false, recorded: { decision: 'allow', rule: null },
-      before: { decision: 'allow', rule: null, reason: null }, after: i % 10 ? { decision: 'allow', rule: null } : { decision: 'deny', rule: 'no-echo', reason: 'be quiet' }, changed: i % 10 === 0 });
-    return route.fulfill({ json: { calls: 1000, changed: 100, elapsed_ms: 800, problems: [], rows: Array.from({ length: 1000 }, (_, i) => row(i)) } });
+// The form of a schema that no tool of the project has, made by the page's own module.
+test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself', async t => {
+  const { open } = await console_(t), page = await open('playground');
+  await page.evaluate(async () => {
+    const { form } = await import('/form.js');
+    const schema = {
+      type: 'object', required: ['target', 'who', 'level'],
+      $defs: { port: { type: 'integer', title: 'port number' }, node: { type: 'object', properties: { name: { type: 'string' }, next: { $ref: '#/$defs/node' } } } },
+      properties: {
+        target: { anyOf: [{ title: 'by name', type: 'string' }, { title: 'by address', type: 'object', required: ['host', 'port'], properties: { host: { type: 'string' }, port: { $ref: '#/$defs/port' } } }] },
+        who: { oneOf: [{ const: 'everyone' }, { type: 'array', items: { type: 'string' } }] },
+        level: { type: ['integer', 'null'] },
+        chain: { $ref: '#/$defs/node' },
+        both: { allOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { properties: { b: { type: 'boolean' } } }] },
+        lost: { $ref: '#/$defs/nothing' },
+      },
+    };
+    window.made = form(schema);
+    document.querySelector('main').replaceChildren(window.made.element);
   });
-  await page.reload();
-  await page.getByRole('tab', { name: 'Simulator' }).click();
-  const draft = page.getByLabel('Draft of the file');
-  await page.getByLabel('File', { exact: true }).selectOption('harness.md');
-  await until(async () => /ask-network/.test(await draft.inputValue()));
-  await draft.fill('---\nrules: [{ x: 1 }]\n---\n');
-  await page.getByRole('button', { name: 'Simulate' }).click();
-  await page.getByText('The draft does not load').waitFor();
-  await draft.fill('---\nrules: [{ name: no-echo, shell: [echo], decide: deny }]\n---\n');
-  await page.getByRole('button', { name: 'Simulate' }).click();
-  await page.getByText('100 calls of 1,000 would end differently').waitFor();
-  assert.deepEqual(Object.keys(asked[1].files), ['harness.md']);
-  const grid = page.getByRole('grid', { name: 'Calls before and after' });
-  await until(async () => await grid.getAttribute('aria-rowcount') === '101');
-  await page.getByLabel('Only changes').uncheck();
-  await until(async () => await grid.getAttribute('aria-rowcount') === '1001');
-  assert.ok(await page.locator('[role=row]').count() <= 300);
-  await rows(page).first().click();
-  await page.getByText(/by no-echo: be quiet/).waitFor();
-  await accessible(page, 'simulator');
-  await page.getByRole('button', { name: 'Save as test…' }).click();
-  await page.getByText('blocked_by: "no-echo"').waitFor();
-  await page.getByLabel('Name').fill('no_echo');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('dialog').getByText(/Saved .harness/).waitFor();
-  assert.equal((await p.harness(['test', 'no_echo'])).status, 1, 'the rule is only in the draft');
-  p.add({ 'harness.md': p.text('harness.md').replace('rules:\n', 'rules:\n  - { name: no-echo, shell: [echo], decide: deny }\n') });
-  assert.equal((await p.harness(['test', 'no_echo'])).status, 0);
+  const value = () => page.evaluate(() => window.made.get());
+  await page.getByLabel('target: kind').selectOption('by address');
+  await page.getByLabel('host').fill('db.example');
+  await page.getByLabel('port number').fill('54x');
+  await assert.rejects(value(), /port is not a number/);
+  await page.getByLabel('port number').fill('5432');
+  await page.getByLabel('who: kind').selectOption('array');
+  await page.getByRole('button', { name: 'Add to who' }).click();
+  await page.getByLabel('who 1', { exact: true }).fill('ops');
+  await page.getByLabel('level: kind').selectOption('null');
+  await page.getByRole('button', { name: 'Add chain' }).click();
+  await page.getByLabel(/^name/).fill('first');
+  await page.getByRole('button', { name: 'Add next' }).click();
+  await page.getByLabel(/^name/).nth(1).fill('second');
+  await page.getByRole('button', { name: 'Add both' }).click();
+  await page.getByLabel(/^a\b/).fill('x');
+  await page.getByLabel(/^b\b/).selectOption('true');
+  await page.getByLabel(/^lost/).fill('[1]');
+  const all = { target: { host: 'db.example', port: 5432 }, who: ['ops'], level: null, chain: { name: 'first', next: { name: 'second' } }, both: { a: 'x', b: true }, lost: [1] };
+  assert.deepEqual(await value(), all);
+  for (const given of [{ target: 'main', who: 'everyone', level: 3 }, all]) {
+    await page.evaluate(v => window.made.set(v), given);
+    assert.deepEqual(await value(), given, 'what is set comes back');
+  }
 });

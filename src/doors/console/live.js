@@ -1,5 +1,5 @@
 // The stream of server-sent events, read with fetch so that the token stays in a header. One stream for the page; it is closed while
-// the tab is hidden and continues after the last id that was seen.
+// the tab is hidden, unless the tab may notify the user, and continues after the last id that was seen.
 
 import { open } from './api.js';
 
@@ -33,9 +33,15 @@ export function follow(id) {
 }
 
 export function start() {
-  document.addEventListener('visibilitychange', () => (document.hidden ? stop() : restart()));
-  if (!document.hidden) restart();
+  document.addEventListener('visibilitychange', () => {
+    if (!isNeeded()) stop();
+    else if (!running) restart();
+  });
+  restart();
 }
+
+// A hidden tab shows nothing, but a notification is for a user who looks elsewhere.
+const isNeeded = () => !document.hidden || globalThis.Notification?.permission === 'granted';
 
 function stop() {
   running?.abort();
@@ -46,7 +52,7 @@ function stop() {
 function restart() {
   running?.abort();
   running = null;
-  if (document.hidden) return;
+  if (!isNeeded()) return;
   const control = new AbortController();
   running = control;
   loop(control);

@@ -13,14 +13,13 @@ const originals = new Map(), masked = new Set();                      // masked:
 export function simulator() {
   const files = h('select', { 'aria-label': 'File', on: { change: open } }), text = h('textarea.mono.draft', { rows: '14', spellcheck: 'false', on: { input: write } });
   const state = h('span.hint', { role: 'status' }), changed = h('p.hint', { role: 'status' }), outcome = h('div.outcome');
-  const number = h('select', [100, 1000, 5000].map(n => h('option', { value: String(n) }, `last ${count(n)} calls`)));
+  const number = h('select', [100, 1000].map(n => h('option', { value: String(n) }, `last ${count(n)} calls`)));
   number.value = '1000';
-  const guard = h('input', { type: 'checkbox', checked: true });
   const go = button('Simulate', simulate, { kind: 'primary' });
   const element = h('div.viewbody.padded.simulate', h('div.stack.draftside',
     h('p.hint', 'Change a rule, harness.md or a hook here; the files stay as they are. Recorded calls are judged before and after.'),
     h('div.line', files, button('New file…', add), button('Remove it', remove, { kind: 'quiet' }), button('Undo', undo, { kind: 'quiet' })), labelled('Draft of the file', text), changed,
-    h('div.line', labelled('Recorded calls', number), h('label.check', guard, 'Calls of guarded agents too')), h('div.line', go, state)), outcome);
+    h('div.line', labelled('Recorded calls', number), go, state)), outcome);
   show(outcome, empty('Before and after', 'Which recorded calls would a changed rule allow, ask about or deny? The result shows each call with the rule that decides.'));
   load();
 
@@ -87,7 +86,7 @@ export function simulator() {
     go.disabled = true;
     state.textContent = 'Judging…';
     try {
-      const result = await post('simulate', { files: Object.fromEntries(drafts), limit: Number(number.value), guard: guard.checked });
+      const result = await post('simulate', { files: Object.fromEntries(drafts), limit: Number(number.value) });
       state.textContent = `${plural(result.calls, 'call')}, ${count(result.changed)} changed, ${duration(result.elapsed_ms)}`;
       say(state.textContent);
       draw(result);
@@ -100,27 +99,41 @@ export function simulator() {
 
   function draw(result) {
     if (result.problems?.length > 0) { show(outcome, h('div.note.bad', { role: 'alert' }, h('p', h('strong', 'The draft does not load, so nothing was judged.')), h('ul.plain', result.problems.map(problem)))); return; }
-    if (result.calls === 0) { show(outcome, empty('No recorded calls', 'Runs of agents, harness call and guarded agents record calls. There are none yet.')); return; }
+    if (result.calls === 0) { show(outcome, empty('No recorded calls', 'Runs of agents and harness call record calls. There are none yet.')); return; }
     const only = h('input', { type: 'checkbox', checked: result.changed > 0, on: { change: fill } }), detail = h('div.detail');
     const list = windowed({
       label: 'Calls before and after', cls: 'verdicts', height: () => 36, moved: pick, cells, classes: r => (r.changed ? 'changed' : ''),
       columns: [{ name: 'Call', cls: 'step' }, { name: 'Before', cls: 'before' }, { name: 'After', cls: 'after' }, { name: 'Deciding rule', cls: 'soft.rule' }],
     });
-    show(outcome, h('div.line', h('h2', result.changed === 0 ? 'Nothing changes' : `${plural(result.changed, 'call')} of ${count(result.calls)} would end differently`), h('label.check.push', only, 'Only changes')), list.element, detail);
+    show(outcome, h('div.line', h('h2', result.changed === 0 ? 'Nothing changes' : `${plural(result.changed, 'call')} of ${count(result.calls)} would end differently`), h('label.check.push', only, 'Only changes')), result.truncated ? h('p.hint', 'The arguments of older calls are too large to judge them, too.') : null, list.element, detail);
     fill();
-    function fill() { list.reset(); list.set(only.checked ? result.rows.filter(r => r.changed) : result.rows); show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.')); }
+    function fill() {
+      const rows = only.checked ? result.rows.filter(r => r.changed) : result.rows;
+      list.reset();
+      list.set(rows);
+      list.element.style.maxHeight = `${(rows.length + 1) * 36}px`;   // a short list takes no more than it needs
+      show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.'));
+    }
     function pick(r) {
-      show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), r.vendor ? h('span.tag', plain(r.vendor)) : null, r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
-        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted || r.source === 'guard' }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
-      h('dl.args', [['Recorded', r.recorded], ['Before', r.before], ['After', r.after]].map(([name, v]) => v && [h('dt', name), h('dd', judged(v), v.rule ? [' by ', h('code', plain(v.rule))] : null, v.reason ? `: ${plain(v.reason)}` : null)])),
+      show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), r.agent ? h('span.tag', plain(r.agent)) : null, r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
+        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
+      h('dl.args', [['Recorded', r.recorded], ['Before', r.before], ['After', r.after]].map(([name, v]) => v && [h('dt', name), h('dd', judged(v), v.rule ? [' by ', h('code', plain(v.rule)), place(v)] : null, v.reason ? `: ${plain(v.reason)}` : null)])),
       h('section.part', h('h3', 'Arguments'), args(r.args))));
     }
   }
 
   function cells(r) {
-    return [h('span.what', h('span.who.mono', line(r.tool, 40)), h('span.gist', summary(r.args)), r.redacted ? h('span.tag.warn', 'redacted') : null), judged(r.before), r.changed ? judged(r.after) : h('span.hint', 'same'), line(r.after?.rule ?? r.before?.rule ?? '', 60)];
+    return [h('span.what', h('span.who.mono', line(r.tool, 40)), h('span.gist', summary(r.args)), r.redacted ? h('span.tag.warn', 'redacted') : null), judged(r.before), r.changed ? judged(r.after) : h('span.hint', 'same'), decider(r)];
   }
   return { element };
+}
+
+// The rule that decides, with its place where that is known.
+const where = v => (v.file ? `${plain(v.file)}${v.line ? `:${v.line}` : ''}` : '');
+const place = v => (v.file ? h('small.mono', ` ${where(v)}`) : null);
+function decider(r) {
+  const v = r.after?.rule ? r.after : r.before;
+  return v?.rule ? line([v.rule, where(v)].filter(Boolean).join(' · '), 80) : '';
 }
 
 const judged = v => (v ? h(`span.badge.${tone(v.decision)}`, plain(v.decision)) : '');

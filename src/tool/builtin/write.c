@@ -98,7 +98,9 @@ static bool inspect_change(ToolCallFrame *f, ToolInspection *out, Error *err) {
     bool brief = ok && !sensitive && approval_brief(c.place.path);
     if (sensitive || brief)
         snprintf(out->why, sizeof out->why, "%s: " STR_FMT, brief ? "part of the system prompt" : "sensitive name", STR_ARG(builtin_name(f, c.place.absolute)));
-    if (ok && (sensitive || brief || out->asked)) {
+    if (ok && out->judged) {
+        ok = jail_may_write(f->host->jail, path_of(f), err);
+    } else if (ok && (sensitive || brief || out->asked)) {
         ok = prepare(f, &c, true, err);
         buf_add(&out->path, c.place.absolute);
         if (ok) show_change(f, &c, &out->shown);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "tool/pipeline/judge.h"
 #include "tool/pipeline/pipe.h"
 
 /* ---- one call ---- */
@@ -11,9 +12,11 @@ static bool timed(Pipe *p, CallStep step, bool ok) {
     return ok;
 }
 
+/* What the project has written down about the call. */
+static bool decide(Pipe *p) { return timed(p, STEP_POLICY, pipe_policy(p)) && timed(p, STEP_PRE, pipe_before(p)); }
+
 static bool gates(Pipe *p) {
-    return timed(p, STEP_VALIDATE, pipe_validate(p)) && timed(p, STEP_LIMITS, pipe_limits(p)) && timed(p, STEP_POLICY, pipe_policy(p)) &&
-           timed(p, STEP_PRE, pipe_before(p)) && timed(p, STEP_CONFIRM, pipe_confirm(p));
+    return timed(p, STEP_VALIDATE, pipe_validate(p)) && timed(p, STEP_LIMITS, pipe_limits(p)) && decide(p) && timed(p, STEP_CONFIRM, pipe_confirm(p));
 }
 
 /* Steps 2 to 8. A retry starts again from the caller's text. */
@@ -124,6 +127,18 @@ bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *e
     if (err) *err = p->kept.err;
     result_clear(out);
     return false;
+}
+
+/* ---- judging ---- */
+
+bool tool_judge(Run *run, const Call *call, Cancel *cancel, Arena *arena, ToolJudgement *out, Error *err) {
+    Result result;
+    Pipe *p = pipe_take(run, call, cancel, &result);
+    bool passes = pipe_resolve(p) && pipe_parse(p) && pipe_validate(p) && decide(p) && pipe_inspect(p, true), broken = p->broken;
+    if (broken && err) *err = p->kept.err;
+    if (!broken) judge_verdict(p, passes, arena, out);
+    result_clear(&result);
+    return !broken;
 }
 
 /* ---- the calls of a reply ---- */

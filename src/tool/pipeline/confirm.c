@@ -360,16 +360,23 @@ static bool confirm_args(Pipe *p, PipeAsk ask, Str args, Error *err) {
     return ok;
 }
 
-bool pipe_confirm(Pipe *p) {
+bool pipe_inspect(Pipe *p, bool judged) {
     const ToolEntry *e = p->f.entry;
     MEM_UNSET Error err;
     error_none(&err);
     p->kept.seen.why[0] = 0;
     buf_reset(&p->kept.seen.shown);
     buf_reset(&p->kept.seen.path);
+    p->kept.seen.judged = judged;
     p->kept.seen.asked = pipe_reason_to_ask(p).why.n > 0;
-    if (e->inspect && !e->inspect(&p->f, &p->kept.seen, &err))
-        return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
+    if (!e->inspect || e->inspect(&p->f, &p->kept.seen, &err)) return true;
+    return pipe_refuse(p, STEP_POLICY, str_from(error_kind_name(err.kind)), REPAIR_REFUSED, "%s", err.msg);
+}
+
+bool pipe_confirm(Pipe *p) {
+    MEM_UNSET Error err;
+    error_none(&err);
+    if (!pipe_inspect(p, false)) return false;
     PipeAsk ask = pipe_reason_to_ask(p);
     if (ask.why.n == 0) return true;
     Buf args = { 0 };

@@ -73,6 +73,7 @@ bool pipe_limits(Pipe *p);
 bool pipe_policy(Pipe *p);
 bool pipe_rules(Pipe *p);                                    /* part of policy; again when a hook changed the arguments */
 bool pipe_before(Pipe *p);
+bool pipe_inspect(Pipe *p, bool judged);                     /* part of confirm: the tool looks at its final arguments */
 bool pipe_confirm(Pipe *p);
 bool pipe_execute(Pipe *p, bool *again);                     /* again: retry from parse */
 int64_t pipe_timeout_ms(const Pipe *p);                      /* 0: none */

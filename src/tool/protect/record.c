@@ -146,14 +146,19 @@ static bool note_named(const RecordDoor *d, const ProjectInput *in, const Projec
 typedef enum { LOADED, NOT_LOADED, AGAIN } Loading;
 
 static Loading load_held(const RecordDoor *d, const ProjectInput *in, const char *root, Project **out, Problems *problems, Error *err) {
-    View view = { 0 };
+    View view = { 0 }, drafted = { 0 };
+    Snapshot draft = { .nowhere = { .top = -1 } };
     Holds holds;
     ProjectInput with = *in;
     Error late = { 0 };
     MarkLook l = { .root = root, .workspace = root, .purpose = d->reading ? MARK_READ : MARK_RECOVER, .view = &view, .told = d->told };
     if (!hold_shared(d->places, root, d->reading, &holds, err)) return NOT_LOADED;
-    bool ok = look(d->places, l, err);
-    with.view = view.n ? &view : NULL;
+    bool ok = look(d->places, l, err) && (d->n_drafts == 0 || draft_take(root, d->drafts, d->n_drafts, &view, &draft, err));
+    if (ok && d->n_drafts) {
+        VEC_PUSH(&drafted, draft);                        /* first: it is authoritative for what it covers */
+        for (size_t i = 0; i < view.n; i++) VEC_PUSH(&drafted, view.at[i]);
+    }
+    with.view = drafted.n ? &drafted : view.n ? &view : NULL;
     ok = ok && project_load(&with, out, problems);
     release(&holds);
     bool again = !held_all(d->places, root, &holds, &late);
@@ -162,6 +167,8 @@ static Loading load_held(const RecordDoor *d, const ProjectInput *in, const char
         project_free(*out);
         *out = NULL;
     }
+    VEC_CLEAR(&drafted);                                  /* its snapshots are those below */
+    snapshot_clear(&draft);
     view_clear(&view);
     return ok ? LOADED : again && err->kind == ERR_NONE ? (*err = late, AGAIN) : NOT_LOADED;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "artifact/project.h"
 #include "sandbox/displaced.h"
+#include "sandbox/draft.h"
 #include "sandbox/mark.h"
 #include "sandbox/protect.h"
 #include "sandbox/sandbox.h"
@@ -25,6 +26,7 @@ typedef struct RecordDoor {
     MarkAsk *ask;                        /* asks the user what to do with such files; NULL: restore them */
     void *ask_ctx;
     Buf *told;                           /* receives messages for the user, one per line */
+    const Draft *drafts; size_t n_drafts;        /* loaded instead of what is on the disk */
 } RecordDoor;
 
 /* project_load(), after restoring what unfinished calls left behind. Files that a running call in another process could
