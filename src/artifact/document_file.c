@@ -167,14 +167,15 @@ static bool is_folder(int fd, const struct dirent *e) {
     return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_free(const char *name, bool folder) { return name[0] == '.' || (!folder && str_starts(str_from(name), STR("README"))); }
-
-typedef VEC(DocumentEntry) Entries;
+typedef struct Entries { VEC(DocumentEntry) all, readmes; } Entries;
 
 static bool add_entry(DocumentContext *c, Entries *entries, const char *name, bool folder, Error *err) {
-    if (is_free(name, folder)) return true;
-    if (!vec_limit(entries->n, DOCUMENT_FILES_MAX, "files", err)) return false;
-    VEC_PUSH(entries, ((DocumentEntry){ arena_str(c->arena, str_from(name)), folder }));
+    if (name[0] == '.') return true;
+    bool readme = !folder && str_starts(str_from(name), STR("README"));
+    if (!vec_limit(entries->all.n + entries->readmes.n, DOCUMENT_FILES_MAX, "files", err)) return false;
+    DocumentEntry e = { arena_str(c->arena, str_from(name)), folder };
+    if (readme) VEC_PUSH(&entries->readmes, e);
+    else VEC_PUSH(&entries->all, e);
     return true;
 }
 
@@ -193,10 +194,16 @@ static bool list_view(DocumentContext *c, const SnapshotNode *n, Entries *entrie
 }
 
 static void hand_over(DocumentContext *c, const Entries *entries, DocumentEntry **out, size_t *n) {
-    *n = entries->n;
-    *out = ARENA_ARRAY(c->arena, DocumentEntry, entries->n ? entries->n : 1);
-    if (entries->n) memcpy(*out, entries->at, entries->n * sizeof(DocumentEntry));
+    *n = entries->all.n;
+    *out = ARENA_ARRAY(c->arena, DocumentEntry, *n ? *n : 1);
+    if (*n) memcpy(*out, entries->all.at, *n * sizeof(DocumentEntry));
     qsort(*out, *n, sizeof(DocumentEntry), by_bytes);
+}
+
+static StrList names_of(DocumentContext *c, const DocumentEntry *entries, size_t n) {
+    StrList names = { ARENA_ARRAY(c->arena, Str, n ? n : 1), n };
+    for (size_t i = 0; i < n; i++) names.at[i] = entries[i].name;
+    return names;
 }
 
 static void report_folder(DocumentContext *c, Str folder, const Error *err) {
@@ -216,7 +223,7 @@ static bool open_folder(const DocumentContext *c, Str folder, DIR **dir, Error *
     return false;
 }
 
-bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n) {
+bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n, StrList *readmes) {
     Error err = { 0 };
     Entries entries = { 0 };
     ViewEntry e;
@@ -229,7 +236,9 @@ bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_
     if (dir) closedir(dir);
     if (ok) hand_over(c, &entries, out, n);
     else report_folder(c, folder, &err);
-    VEC_CLEAR(&entries);
+    if (ok && readmes) *readmes = names_of(c, entries.readmes.at, entries.readmes.n);
+    VEC_CLEAR(&entries.all);
+    VEC_CLEAR(&entries.readmes);
     return ok;
 }
 
