@@ -155,8 +155,8 @@ static bool make_jails(Runtime *rt, Error *err) {
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
                      .protect = rt->rules.protect, .hidden = hidden };
     if (!jail_new(&in, &rt->jail, err)) return false;
-    in.read_only = true;
-    return jail_new(&in, &rt->hook_jail, err);
+    rt->hook_jail = jail_view_read_only(rt->jail);
+    return true;
 }
 
 /* ---- network ---- */
@@ -394,8 +394,8 @@ void runtime_close(Runtime *rt) {
     runtime_guard_end(rt);
     confine_free(rt);
     nested_clear(&rt->nested);
-    jail_free(rt->jail);
     jail_free(rt->hook_jail);
+    jail_free(rt->jail);
     if (rt->net) rule_list_free(rt->net);
     leave_shared(rt->shared);
     limits_clear(&rt->limits);
