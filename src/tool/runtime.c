@@ -309,6 +309,12 @@ static bool prepare_policy(Runtime *rt, Error *err) {
     return true;
 }
 
+static bool has_command_hooks(const Project *p) {
+    for (size_t i = 0; i < p->n_hooks; i++)
+        if (p->hooks[i].kind == HOOK_COMMAND) return true;
+    return false;
+}
+
 static bool prepare(Runtime *rt, Error *err) {
     if (!set_rules(rt, err)) return false;
     warn_of_less(rt);
@@ -321,7 +327,7 @@ static bool prepare(Runtime *rt, Error *err) {
     set_record(rt);
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
-    for (size_t i = 0; i < rt->project->n_hooks; i++) rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
+    rt->command_hooks = has_command_hooks(rt->project);
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
     rt->calls = runtime_host_calls;
@@ -373,7 +379,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
 
 bool runtime_complete(Runtime *rt, Error *err) {
     if (!rt->config.policy_only) return true;
-    if (!sandbox_start(&rt->shared->sandbox, err)) return false;
+    if (has_command_hooks(rt->project) && !sandbox_start(&rt->shared->sandbox, err)) return false;
     rt->sandbox = rt->shared->sandbox;
     if (!prepare(rt, err)) return false;
     rt->config.policy_only = false;
