@@ -94,7 +94,8 @@ static bool explain(int number, Error *err) {
     return false;
 }
 
-static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
+/* A read that returns all `size` bytes and less than there was room for has seen the end. A file without a size is read until a read returns nothing. */
+static bool read_all(int fd, size_t size, size_t limit, Buf *out, Error *err) {
     for (;;) {
         size_t step = out->cap > out->n + 1 ? out->cap - out->n - 1 : 4096;
         char *room = buf_room(out, step);
@@ -103,7 +104,7 @@ static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
         if (n < 0) return explain(errno, err);
         buf_commit(out, (size_t)n);
         if (out->n > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-        if (n == 0) return true;
+        if (n == 0 || (size && out->n == size && (size_t)n < step)) return true;
     }
 }
 
@@ -111,8 +112,8 @@ static bool read_checked(int fd, size_t limit, Buf *out, struct stat *st, Error 
     if (fstat(fd, st) < 0) return explain(errno, err);
     if (!S_ISREG(st->st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st->st_mode));
     if ((uintmax_t)st->st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-    buf_room(out, (size_t)st->st_size + 1);            /* + 1: room for the read that detects the end */
-    return read_all(fd, limit, out, err);
+    buf_room(out, (size_t)st->st_size + 1);            /* + 1: so that a read can return less than there is room for */
+    return read_all(fd, (size_t)st->st_size, limit, out, err);
 }
 
 static void note_file(const DocumentContext *c, Str path, Str bytes, uid_t owner) {
