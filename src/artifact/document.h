@@ -70,10 +70,11 @@ bool document_is_folder(const DocumentContext *c, Str path);             /* else
 
 /* The entries of a folder, files and subfolders, sorted by byte order, without hidden ones and README*. A missing
  * folder has none; reports one that cannot be read, or has more than DOCUMENT_FILES_MAX entries. Names are in the
- * arena. */
+ * arena. *readmes: the files README*, unordered; NULL: the caller does not need them. */
 enum { DOCUMENT_FILES_MAX = 100000 };
 typedef struct DocumentEntry { Str name; bool folder; } DocumentEntry;
-bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n);
+typedef struct StrList { Str *at; size_t n; } StrList;
+bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n, StrList *readmes);
 /* Calls `visit` with every entry of a folder except . and .., unordered. An unreadable folder has none; reports other
  * failures. */
 void document_each(DocumentContext *c, Str folder, void (*visit)(void *ctx, Str name, bool folder), void *ctx);

@@ -94,7 +94,8 @@ static bool explain(int number, Error *err) {
     return false;
 }
 
-static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
+/* A read that returns all `size` bytes and less than there was room for has seen the end. A file without a size is read until a read returns nothing. */
+static bool read_all(int fd, size_t size, size_t limit, Buf *out, Error *err) {
     for (;;) {
         size_t step = out->cap > out->n + 1 ? out->cap - out->n - 1 : 4096;
         char *room = buf_room(out, step);
@@ -103,7 +104,7 @@ static bool read_all(int fd, size_t limit, Buf *out, Error *err) {
         if (n < 0) return explain(errno, err);
         buf_commit(out, (size_t)n);
         if (out->n > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-        if (n == 0) return true;
+        if (n == 0 || (size && out->n == size && (size_t)n < step)) return true;
     }
 }
 
@@ -111,8 +112,8 @@ static bool read_checked(int fd, size_t limit, Buf *out, struct stat *st, Error 
     if (fstat(fd, st) < 0) return explain(errno, err);
     if (!S_ISREG(st->st_mode)) return error_set(err, ERR_IO, "it is %s", kind_of(st->st_mode));
     if ((uintmax_t)st->st_size > limit) return error_set(err, ERR_LIMIT, "it is larger than %zu bytes", limit);
-    buf_room(out, (size_t)st->st_size + 1);            /* + 1: room for the read that detects the end */
-    return read_all(fd, limit, out, err);
+    buf_room(out, (size_t)st->st_size + 1);            /* + 1: so that a read can return less than there is room for */
+    return read_all(fd, (size_t)st->st_size, limit, out, err);
 }
 
 static void note_file(const DocumentContext *c, Str path, Str bytes, uid_t owner) {
@@ -167,14 +168,15 @@ static bool is_folder(int fd, const struct dirent *e) {
     return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_free(const char *name, bool folder) { return name[0] == '.' || (!folder && str_starts(str_from(name), STR("README"))); }
-
-typedef VEC(DocumentEntry) Entries;
+typedef struct Entries { VEC(DocumentEntry) all, readmes; } Entries;
 
 static bool add_entry(DocumentContext *c, Entries *entries, const char *name, bool folder, Error *err) {
-    if (is_free(name, folder)) return true;
-    if (!vec_limit(entries->n, DOCUMENT_FILES_MAX, "files", err)) return false;
-    VEC_PUSH(entries, ((DocumentEntry){ arena_str(c->arena, str_from(name)), folder }));
+    if (name[0] == '.') return true;
+    bool readme = !folder && str_starts(str_from(name), STR("README"));
+    if (!vec_limit(entries->all.n + entries->readmes.n, DOCUMENT_FILES_MAX, "files", err)) return false;
+    DocumentEntry e = { arena_str(c->arena, str_from(name)), folder };
+    if (readme) VEC_PUSH(&entries->readmes, e);
+    else VEC_PUSH(&entries->all, e);
     return true;
 }
 
@@ -193,10 +195,16 @@ static bool list_view(DocumentContext *c, const SnapshotNode *n, Entries *entrie
 }
 
 static void hand_over(DocumentContext *c, const Entries *entries, DocumentEntry **out, size_t *n) {
-    *n = entries->n;
-    *out = ARENA_ARRAY(c->arena, DocumentEntry, entries->n ? entries->n : 1);
-    if (entries->n) memcpy(*out, entries->at, entries->n * sizeof(DocumentEntry));
+    *n = entries->all.n;
+    *out = ARENA_ARRAY(c->arena, DocumentEntry, *n ? *n : 1);
+    if (*n) memcpy(*out, entries->all.at, *n * sizeof(DocumentEntry));
     qsort(*out, *n, sizeof(DocumentEntry), by_bytes);
+}
+
+static StrList names_of(DocumentContext *c, const DocumentEntry *entries, size_t n) {
+    StrList names = { ARENA_ARRAY(c->arena, Str, n ? n : 1), n };
+    for (size_t i = 0; i < n; i++) names.at[i] = entries[i].name;
+    return names;
 }
 
 static void report_folder(DocumentContext *c, Str folder, const Error *err) {
@@ -216,7 +224,7 @@ static bool open_folder(const DocumentContext *c, Str folder, DIR **dir, Error *
     return false;
 }
 
-bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n) {
+bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_t *n, StrList *readmes) {
     Error err = { 0 };
     Entries entries = { 0 };
     ViewEntry e;
@@ -229,7 +237,9 @@ bool document_entries(DocumentContext *c, Str folder, DocumentEntry **out, size_
     if (dir) closedir(dir);
     if (ok) hand_over(c, &entries, out, n);
     else report_folder(c, folder, &err);
-    VEC_CLEAR(&entries);
+    if (ok && readmes) *readmes = names_of(c, entries.readmes.at, entries.readmes.n);
+    VEC_CLEAR(&entries.all);
+    VEC_CLEAR(&entries.readmes);
     return ok;
 }
 

@@ -123,16 +123,27 @@ static bool is_invisible(uint32_t c) {
     return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f || c == 0x3000 || utf8_is_deceptive(c);
 }
 
-/* Lower case, without '_', '-' and invisible characters; full-width letters become ordinary ones. Truncates long words, which resemble no key. */
-static Str folded(Str word, char out[WORD_MAX]) {
-    size_t n = 0, length;
-    for (size_t i = 0; i < word.n && n + 4 <= WORD_MAX; i += length) {
-        uint32_t c = utf8_decode(str_sub(word, i, word.n), &length);
+enum { FOLDED_END = 0x110000 };         /* not a character */
+
+/* Takes the next character of a word: in lower case, without '_', '-' and invisible characters; full-width letters become ordinary ones. */
+static uint32_t next_folded(Str *word) {
+    while (word->n) {
+        size_t length = 1;
+        uint32_t c = (unsigned char)word->at[0];
+        if (c >= 0x80) c = utf8_decode(*word, &length);
+        *word = (Str){ word->at + length, word->n - length };
+        if (c >= 'a' && c <= 'z') return c;
         if (c >= 0xff01 && c <= 0xff5e) c -= 0xff01 - '!';
         if (c == '_' || c == '-' || is_invisible(c)) continue;
-        if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
-        n += utf8_encode(c, &out[n]);
+        return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
     }
+    return FOLDED_END;
+}
+
+/* Truncates long words, which resemble no key. */
+static Str folded(Str word, char out[WORD_MAX]) {
+    size_t n = 0;
+    for (uint32_t c; n + 4 <= WORD_MAX && (c = next_folded(&word)) != FOLDED_END;) n += utf8_encode(c, &out[n]);
     return (Str){ out, n };
 }
 
@@ -147,18 +158,13 @@ static bool is_disguised(Str key) {
     return letter && other;
 }
 
-static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); }
-static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
-
-/* Tells most pairs of words apart without folding them. */
-static bool other_start(Str a, Str b) {
-    if (a.n == 0 || b.n == 0) return a.n != b.n;
-    return is_letter(a.at[0]) && is_letter(b.at[0]) && lower(a.at[0]) != lower(b.at[0]);
-}
-
 bool field_same(Str word, Str known) {
-    char a[WORD_MAX], b[WORD_MAX];
-    return word.n <= WORD_MAX && !other_start(word, known) && str_eq(folded(word, a), folded(known, b));
+    if (word.n > WORD_MAX) return false;
+    for (;;) {
+        uint32_t a = next_folded(&word), b = next_folded(&known);
+        if (a != b) return false;
+        if (a == FOLDED_END) return true;
+    }
 }
 
 bool field_resembles(Str word, Str known) {

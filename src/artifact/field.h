@@ -40,7 +40,6 @@ typedef enum {
     UNKNOWN_KEYS_WARN,           /* a warning */
 } UnknownKeys;
 
-typedef struct StrList { Str *at; size_t n; } StrList;
 typedef struct Field { const char *name; GrantKey grant; FieldType type; size_t offset; unsigned flags; const char *hint; } Field;
 /* Name of a field and its row of grants.def. Every Field begins with one. */
 #define KEY(format, key) .name = #key, .grant = GRANT_##format##_##key

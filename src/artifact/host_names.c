@@ -31,9 +31,9 @@ static const NativeDef *language_function(const char *name) {
     return NULL;
 }
 
-static const NativeDef *def_of(const HostName *n, HostNamesFind *find, Error *err) {
+static const NativeDef *def_of(const HostName *n, const Table *functions, Error *err) {
     const NativeDef *def = n->kind == HOST_CALLABLE ? language_function(n->module) : NULL;
-    if (!def) def = find ? find(n->def.name) : &n->def;
+    if (!def) def = functions ? table_get(functions, str_from(n->def.name)) : &n->def;
     if (!def) error_set(err, ERR_INTERNAL, "%s is not implemented", n->def.name);
     return def;
 }
@@ -47,8 +47,8 @@ static bool put_slot(Heap *h, Dict *to, const HostName *n, Error *err) {
     return nothing && put(h, to, n, native_slot_new(h, str_from(n->module), value_from_object(nothing), err), err);
 }
 
-static bool put_function(Heap *h, Dict *to, NativeModule *m, const HostName *n, HostNamesFind *find, Error *err) {
-    const NativeDef *def = def_of(n, find, err);
+static bool put_function(Heap *h, Dict *to, NativeModule *m, const HostName *n, const Table *functions, Error *err) {
+    const NativeDef *def = def_of(n, functions, err);
     if (!def) return false;
     if (n->kind == HOST_MEMBER) return native_module_add(h, m, def, 1, NULL, err);
     Native *fn = native_new(h, def, NULL, err);
@@ -57,23 +57,23 @@ static bool put_function(Heap *h, Dict *to, NativeModule *m, const HostName *n, 
     return fn != NULL;
 }
 
-static bool fill(Heap *h, HostNamesFind *find, Who who, Dict *to, Error *err) {
+static bool fill(Heap *h, const Table *functions, Who who, Dict *to, Error *err) {
     NativeModule *m = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const HostName *n = &names[i];
         if (who == BOTH && n->who == TOOLS) continue;              /* hooks may not use it */
         bool ok = n->kind == HOST_VALUE    ? put_slot(h, to, n, err)
                   : n->kind == HOST_MODULE ? put(h, to, n, m = native_module_new(h, str_from(n->module), err), err)
-                                           : put_function(h, to, m, n, find, err);
+                                           : put_function(h, to, m, n, functions, err);
         if (!ok) return false;
     }
     return universe_add_modules(h, to, err);
 }
 
-bool host_names_make(Heap *heap, HostNamesFind *find, HostNames *out, Error *err) {
+bool host_names_make(Heap *heap, const Table *functions, HostNames *out, Error *err) {
     HostNames n = { dict_new(heap, 64, err), NULL };
     if (!n.tools || !(n.hooks = dict_new(heap, 64, err))) return false;
-    if (!fill(heap, find, TOOLS, n.tools, err) || !fill(heap, find, BOTH, n.hooks, err)) return false;
+    if (!fill(heap, functions, TOOLS, n.tools, err) || !fill(heap, functions, BOTH, n.hooks, err)) return false;
     *out = n;
     return true;
 }

@@ -140,26 +140,29 @@ static bool is_stray(const DocumentEntry *e, SourceKind source) {
 static void note_folders(Loader *l, Str folder, SourceKind source) {
     Str known[FORMATS + 1];
     DocumentEntry *entries;
+    StrList readmes;
     size_t n = 0, count;
     for (size_t f = 0; f < FORMATS; f++)
         if (f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0) known[n++] = str_from(formats[f].folder);
     known[n++] = STR("harness.md");
     StrayFolder in = { .path = folder, .known = known, .n = n };
-    if (!document_entries(&l->docs, folder, &entries, &count)) return;
+    if (!document_entries(&l->docs, folder, &entries, &count, &readmes)) return;
     for (size_t i = 0; i < count; i++)
         if (is_stray(&entries[i], source)) stray_note(l, &in, &entries[i]);
+    stray_readmes(l, folder, readmes);
 }
 
 /* A skill is a folder; it may contain anything but a hook, which would never run. */
 static void note_skills(Loader *l, Str folder) {
     DocumentEntry *entries;
+    StrList readmes;
     size_t n;
     Str skills = str_from(arena_fmt(l->docs.arena, STR_FMT "%sskills", STR_ARG(folder), folder.n ? "/" : ""));
     StrayFolder in = { .path = skills, .hint = "a skill is a folder with a SKILL.md" };
-    if (!document_entries(&l->docs, skills, &entries, &n)) return;
-    stray_hooks(l, skills, true);
+    if (!document_entries(&l->docs, skills, &entries, &n, &readmes)) return;
+    stray_readmes(l, skills, readmes);
     for (size_t i = 0; i < n; i++) {
-        if (entries[i].folder) stray_hooks(l, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(skills), STR_ARG(entries[i].name))), false);
+        if (entries[i].folder) stray_hooks(l, str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(skills), STR_ARG(entries[i].name))));
         else if (!stray_hook(l, skills, entries[i].name)) stray_note(l, &in, &entries[i]);
     }
 }
@@ -168,12 +171,13 @@ void load_root(Loader *l, Str folder, SourceKind source) {
     for (size_t f = 0; f < FORMATS; f++) {
         if (!formats[f].load) continue;
         DocumentEntry *entries;
+        StrList readmes;
         size_t n;
         Str sub = str_from(arena_fmt(l->docs.arena, STR_FMT "%s%s", STR_ARG(folder), folder.n ? "/" : "", formats[f].folder));
-        if (!document_entries(&l->docs, sub, &entries, &n) || skip(l, f, sub, n, source)) continue;
+        if (!document_entries(&l->docs, sub, &entries, &n, &readmes) || skip(l, f, sub, n, source)) continue;
         bool first = f == 0 || strcmp(formats[f].folder, formats[f - 1].folder) != 0;
         if (first) note_files(l, &formats[f], sub, entries, n, source);
-        if (first) stray_hooks(l, sub, true);
+        if (first) stray_readmes(l, sub, readmes);
         Buf path = { 0 };
         for (size_t i = 0; i < n; i++) {
             if (entries[i].folder || !str_ends(entries[i].name, str_from(formats[f].suffix))) continue;
@@ -184,6 +188,5 @@ void load_root(Loader *l, Str folder, SourceKind source) {
         buf_clear(&path);
     }
     note_folders(l, folder, source);
-    stray_hooks(l, folder, true);
     if (source == SOURCE_PROJECT) note_skills(l, folder);
 }

@@ -107,7 +107,7 @@ static void load_folder(Space *s, const char *folder, const char *suffix, void (
     DocumentEntry *entries;
     size_t n;
     StrayFolder in = { .path = space_path(s, folder), .suffix = suffix, .guards = true };
-    if (!document_entries(&s->l->docs, in.path, &entries, &n)) return;
+    if (!document_entries(&s->l->docs, in.path, &entries, &n, NULL)) return;
     for (size_t i = 0; i < n; i++) {
         if (!entries[i].folder && str_ends(entries[i].name, str_from(suffix))) load(s, entries[i].name);
         else if (stray_is_definition(s->l, &in, &entries[i])) stray_note(s->l, &in, &entries[i]);
@@ -121,7 +121,7 @@ static void note_strays(Space *s) {
     DocumentEntry *entries;
     size_t n;
     StrayFolder in = { .path = space_path(s, "agent"), .known = known, .n = 3, .guards = true };
-    if (!document_entries(&s->l->docs, in.path, &entries, &n)) return;
+    if (!document_entries(&s->l->docs, in.path, &entries, &n, NULL)) return;
     for (size_t i = 0; i < n; i++) {
         Str name = entries[i].name;
         ptrdiff_t dot = str_find_char(name, '.');

@@ -11,8 +11,9 @@ static const Str events[] = {
 };
 
 static bool names_event(Str text) {
+    text = str_trim(text);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (field_same(str_trim(text), events[i])) return true;
+        if (field_same(text, events[i])) return true;
     return false;
 }
 

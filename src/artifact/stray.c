@@ -46,7 +46,7 @@ static bool has_definition(Loader *l, const StrayFolder *in, Str folder) {
     DocumentEntry *entries;
     size_t n;
     Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(in->path), STR_ARG(folder)));
-    if (!document_entries(&l->docs, path, &entries, &n)) return true;
+    if (!document_entries(&l->docs, path, &entries, &n, NULL)) return true;
     for (size_t i = 0; i < n; i++)
         if (!entries[i].folder && str_ends(entries[i].name, str_from(in->suffix))) return true;
     return false;
@@ -88,9 +88,7 @@ void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e) {
 /* ---- hooks that nothing reads ---- */
 
 enum { DEPTH_MAX = 16 };
-typedef struct HookSearch { Loader *l; Str folder; bool free_only; int depth; } HookSearch;
-
-static void search_folder(HookSearch *s);
+typedef struct HookSearch { Loader *l; Str folder; int depth; } HookSearch;
 
 static bool report_hook(Loader *l, Str folder, Str name, bool is_free) {
     Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(name)));
@@ -107,19 +105,25 @@ static bool report_hook(Loader *l, Str folder, Str name, bool is_free) {
 
 bool stray_hook(Loader *l, Str folder, Str name) { return report_hook(l, folder, name, false); }
 
+void stray_readmes(Loader *l, Str folder, StrList names) {
+    for (size_t i = 0; i < names.n; i++) report_hook(l, folder, names.at[i], true);
+}
+
+static void search_folder(HookSearch *s);
+
 static void check_hook(void *ctx, Str name, bool folder) {
     HookSearch *s = ctx;
-    if (folder && !s->free_only && s->depth < DEPTH_MAX) {
+    if (folder && s->depth < DEPTH_MAX) {
         Str path = str_from(arena_fmt(s->l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(s->folder), STR_ARG(name)));
-        search_folder(&(HookSearch){ s->l, path, false, s->depth + 1 });
+        search_folder(&(HookSearch){ s->l, path, s->depth + 1 });
     }
-    if (!folder && (!s->free_only || str_starts(name, STR("README")))) report_hook(s->l, s->folder, name, s->free_only);
+    if (!folder) report_hook(s->l, s->folder, name, false);
 }
 
 static void search_folder(HookSearch *s) { document_each(&s->l->docs, s->folder, check_hook, s); }
 
-void stray_hooks(Loader *l, Str folder, bool free_only) {
-    if (document_exists(&l->docs, folder)) search_folder(&(HookSearch){ l, folder, free_only, 0 });
+void stray_hooks(Loader *l, Str folder) {
+    if (document_exists(&l->docs, folder)) search_folder(&(HookSearch){ l, folder, 0 });
 }
 
 /* ---- the root ---- */
@@ -133,7 +137,7 @@ static bool is_new(const Loader *l, Str name) {
 static bool has_entry(Loader *l, Str folder, Str wanted) {
     DocumentEntry *entries;
     size_t n;
-    if (!document_entries(&l->docs, folder, &entries, &n)) return false;
+    if (!document_entries(&l->docs, folder, &entries, &n, NULL)) return false;
     for (size_t i = 0; i < n; i++)
         if (field_same(entries[i].name, wanted)) return true;
     return false;

@@ -16,8 +16,9 @@ typedef struct StrayFolder {
 void stray_note(Loader *l, const StrayFolder *in, const DocumentEntry *e);
 /* True if it looks like a definition in the wrong format or folder, and not like a program that a command runs. */
 bool stray_is_definition(Loader *l, const StrayFolder *in, const DocumentEntry *e);
-/* Reports files of a folder that read like a hook: only those with unrestricted names (README*), or all, including subfolders. */
-void stray_hooks(Loader *l, Str folder, bool free_only);
+/* Reports files of a folder that read like a hook, including those in subfolders. */
+void stray_hooks(Loader *l, Str folder);
+void stray_readmes(Loader *l, Str folder, StrList names);  /* the same for its files README* */
 bool stray_hook(Loader *l, Str folder, Str name);          /* the same for one file; true if it was reported */
 /* Records entries of the project's root whose names resemble those of files that are read there. */
 void stray_root(Loader *l);

@@ -131,7 +131,7 @@ Str str_nearest(Str word, const Str *candidates, size_t n) {
 }
 
 bool str_within(Str a, Str b, unsigned edits) {
-    if (a.n > NEAREST_MAX || b.n > NEAREST_MAX) return false;
+    if (a.n > NEAREST_MAX || b.n > NEAREST_MAX || a.n > b.n + edits || b.n > a.n + edits) return false;
     return edit_distance(a, b, edits) <= edits;
 }
 

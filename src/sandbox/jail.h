@@ -47,6 +47,7 @@ typedef struct JailEntry { Str name; JailStat stat; } JailEntry;
 /* Files outside the roots that the user picked: a run may read them, and do nothing else with them. A view shares the
  * roots of `j`, which must outlive it, and has its own list of picked files, empty at first. Free it with jail_free(). */
 Jail *jail_view(const Jail *j);
+Jail *jail_view_read_only(const Jail *j);                /* the same, and refuses every change */
 typedef struct JailPick { Str absolute; uint64_t device, inode; int64_t born_ns; } JailPick;
 /* Looks at a file anywhere, with all links resolved; changes nothing. It must be a regular file that is neither hidden nor
  * protected nor in a process file system, and `view` must be a view: else ERR_SANDBOX or ERR_IO. In `arena`. */

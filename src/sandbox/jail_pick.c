@@ -14,6 +14,12 @@ Jail *jail_view(const Jail *j) {
     return view;
 }
 
+Jail *jail_view_read_only(const Jail *j) {
+    Jail *view = jail_view(j);
+    view->read_only = true;
+    return view;
+}
+
 void jail_picks_free(struct JailPicks *p) {
     VEC_CLEAR(&p->ids);
     pthread_mutex_destroy(&p->lock);

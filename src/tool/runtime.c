@@ -155,8 +155,8 @@ static bool make_jails(Runtime *rt, Error *err) {
     JailInput in = { .workspace = rt->rules.workspace, .read_roots = rt->rules.read_roots, .write_roots = rt->rules.write_roots,
                      .protect = rt->rules.protect, .hidden = hidden };
     if (!jail_new(&in, &rt->jail, err)) return false;
-    in.read_only = true;
-    return jail_new(&in, &rt->hook_jail, err);
+    rt->hook_jail = jail_view_read_only(rt->jail);
+    return true;
 }
 
 /* ---- network ---- */
@@ -310,6 +310,12 @@ static bool prepare_policy(Runtime *rt, Error *err) {
     return true;
 }
 
+static bool has_command_hooks(const Project *p) {
+    for (size_t i = 0; i < p->n_hooks; i++)
+        if (p->hooks[i].kind == HOOK_COMMAND) return true;
+    return false;
+}
+
 static bool prepare(Runtime *rt, Error *err) {
     if (!set_rules(rt, err)) return false;
     warn_of_less(rt);
@@ -322,8 +328,7 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!rt->config.judging) set_record(rt);
     if (!make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
-    for (size_t i = 0; i < rt->project->n_hooks && !rt->config.judging; i++)
-        rt->command_hooks = rt->command_hooks || rt->project->hooks[i].kind == HOOK_COMMAND;
+    rt->command_hooks = !rt->config.judging && has_command_hooks(rt->project);
     rt->hook_stats = hook_stats_new();
     rt->hooks = hook_list_new(rt->project, rt->workers, rt->hook_stats);
     rt->calls = runtime_host_calls;
@@ -376,7 +381,7 @@ bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems
 
 bool runtime_complete(Runtime *rt, Error *err) {
     if (!rt->config.policy_only) return true;
-    if (!sandbox_start(&rt->shared->sandbox, err)) return false;
+    if (has_command_hooks(rt->project) && !sandbox_start(&rt->shared->sandbox, err)) return false;
     rt->sandbox = rt->shared->sandbox;
     if (!prepare(rt, err)) return false;
     rt->config.policy_only = false;
@@ -397,8 +402,8 @@ void runtime_close(Runtime *rt) {
     runtime_guard_end(rt);
     confine_free(rt);
     nested_clear(&rt->nested);
-    jail_free(rt->jail);
     jail_free(rt->hook_jail);
+    jail_free(rt->jail);
     if (rt->net) rule_list_free(rt->net);
     leave_shared(rt->shared);
     limits_clear(&rt->limits);

@@ -98,8 +98,8 @@ typedef struct RuntimeConfig {           /* the zero value is the default */
  * (then `problems` says why and err->kind is ERR_NONE) or something else failed (*err). */
 bool runtime_open(const RuntimeConfig *config, Runtime **out, Problems *problems, Error *err);
 void runtime_close(Runtime *rt);         /* after every run has ended and every result was cleared; NULL is fine */
-/* Opens the rest of a runtime that was opened with policy_only, before its first run; no other thread may exist yet. After a failure it may only
- * be closed. */
+/* Opens what hooks need in a runtime that was opened with policy_only, before its first run; no other thread may exist yet. Starts the sandbox's
+ * launcher only if a hook is a command: other hooks start no programs, and the runtime's tools must not be called. After a failure it may only be closed. */
 bool runtime_complete(Runtime *rt, Error *err);
 /* True if anything of the project may be started, connected to or expanded, else ERR_POLICY. Takes trust granted
  * meanwhile into account. Thread-safe. */

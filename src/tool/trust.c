@@ -121,19 +121,19 @@ static void add_links(Runtime *rt, Grants *g) {
 }
 
 /* Root can change anything anyway, so its files do not count as another user's. */
-static bool is_foreign(uid_t owner) { return owner != geteuid() && owner != 0; }
+static bool is_foreign(uid_t owner, uid_t self) { return owner != self && owner != 0; }
 
 static void add_owner(Runtime *rt, Grants *g) {
     const Project *p = rt->project;
     struct stat st;
     const char *foreign = NULL;
-    uid_t owner = 0;
-    if (stat(p->root.at, &st) == 0 && is_foreign(st.st_uid)) {
+    uid_t owner = 0, self = geteuid();
+    if (stat(p->root.at, &st) == 0 && is_foreign(st.st_uid, self)) {
         owner = st.st_uid;
         foreign = "the folder of the project belongs to another user";
     }
     for (size_t i = 0; !foreign && i < p->n_files; i++)
-        if (is_foreign(p->files[i].owner)) {
+        if (is_foreign(p->files[i].owner, self)) {
             owner = p->files[i].owner;
             foreign = "files of the project belong to another user";
         }

@@ -40,6 +40,7 @@ typedef struct {
     YamlText text;
     yaml_parser_t parser;
     bool parsing, seen_document, seen_root;
+    bool tags;               /* the text has a '!' */
     Value root;
     size_t nodes;
     VEC(Frame) stack;
@@ -250,7 +251,7 @@ static bool on_scalar(Reader *r, const yaml_event_t *e) {
     Str text = { (const char *)e->data.scalar.value, e->data.scalar.length };
     bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE, is_key = expects_key(r);
     if (!count_nodes(r, 1, e->start_mark)) return false;
-    if (!tag && has_bare_tag(r, e)) tag = "!";
+    if (!tag && r->tags && has_bare_tag(r, e)) tag = "!";
     if (is_key && plain && !tag && str_eq(text, STR("<<")))
         return fail(r, e->start_mark, ERR_PARSE, "merge keys are not supported");
     text = yaml_text_restore(&r->text, text);
@@ -377,6 +378,7 @@ static bool read_text(Reader *r, Str text, Value *out) {
     }
     if (!yaml_text_prepare(&r->text, text, &at, r->err))
         return located(r, (Place){ at.line + r->opt.first_line - 1, at.column });
+    r->tags = str_find_char(r->text.text, '!') >= 0;
     if (!yaml_parser_initialize(&r->parser)) return error_set(r->err, ERR_LIMIT, "yaml: out of memory");
     r->parsing = true;
     return read_events(r) && finish(r, out);

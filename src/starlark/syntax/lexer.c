@@ -74,6 +74,7 @@ static bool skip_if(Lexer *lx, char c) {
 static bool is_digit(uint32_t c) { return c >= '0' && c <= '9'; }
 static bool is_name_start(uint32_t c) { return c == '_' || (c != END_OF_TEXT && unicode_is_letter(c)); }
 static bool is_name(uint32_t c) { return is_digit(c) || is_name_start(c); }
+static bool is_ascii_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 static bool fail_character(Lexer *lx, Error *err, uint32_t c) {
     char shown[16];
@@ -172,7 +173,11 @@ static Token find_keyword(Str word) {
 }
 
 static bool scan_name(Lexer *lx, Lexeme *out, Error *err) {
-    while (is_name(peek(lx))) skip(lx);
+    for (;;) {
+        if (lx->at < lx->end && is_ascii_name(*lx->at)) skip_ascii(lx, 1);
+        else if (is_name(peek(lx))) skip(lx);
+        else break;
+    }
     out->raw.n = (size_t)(lx->at - out->raw.at);
     out->kind = find_keyword(out->raw);
     if (out->kind != TOKEN_IDENT) return true;

@@ -434,15 +434,23 @@ static void knows_replaced_files_by_name(void **state) {
     NO(jail_remove(jail, STR("pkg/deep"), true, NULL, &err), "protected");
 }
 
-static void read_only_jails_and_roots(void **state) {
-    (void)state;
-    Jail *all = jail, *ro = tree_jail(true, &err);
-    jail = ro;
+static void refuses_every_change(void) {
     OK(reads("a.txt", "hello"));
     NO(writes("a.txt", "x"), "nothing may be written here");
     NO(jail_mkdir(jail, STR("d"), NULL, &err), "nothing may be written");
     NO(jail_remove(jail, STR("a.txt"), false, NULL, &err), "nothing may be written");
     NO(jail_append(jail, str_from(at("@/rw/w.txt")), STR("x"), NULL, &err), "nothing may be written");
+    NO(reads("state/db", ""), "outside");
+}
+
+static void read_only_jails_and_roots(void **state) {
+    (void)state;
+    Jail *all = jail, *ro = tree_jail(true, &err), *view = jail_view_read_only(all);
+    jail = ro;
+    refuses_every_change();
+    jail = view;
+    refuses_every_change();
+    jail_free(view);
     jail = all;
     jail_free(ro);
     NO(writes("@/ro/r.txt", "x"), "may only be read");
