@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One call of `harness guard`, the whole process: projects of 5, 50 and 500 files, compared with the target of 5 ms for 50. Best of many runs. The last
-# line is a project whose hooks are asked, so that their jail and sandbox are opened too.
+# line is a project whose hooks are asked, so that their jail is opened too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/${HARNESS_BIN:-build/bench/harness} dir=$PWD/build/bench/guard

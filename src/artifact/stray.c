@@ -91,7 +91,7 @@ enum { DEPTH_MAX = 16 };
 typedef struct HookSearch { Loader *l; Str folder; int depth; } HookSearch;
 
 static bool report_hook(Loader *l, Str folder, Str name, bool is_free) {
-    Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "/" STR_FMT, STR_ARG(folder), STR_ARG(name)));
+    Str path = str_from(arena_fmt(l->docs.arena, STR_FMT "%s" STR_FMT, STR_ARG(folder), folder.n ? "/" : "", STR_ARG(name)));
     Buf text = { 0 };
     uint32_t line;
     bool is_hook = read_text(l, path, &text) && misplaced_hook_in_text(name, buf_str(&text), is_free, &line);

@@ -343,6 +343,13 @@ test(`${harmless.length} keys that only describe load with a warning`, async t =
     });
 });
 
+test('a hook as README.md of a root outside of the project', t => {
+  const dir = project(t, { ...base, 'p/harness.md': '---\nartifact_roots: [../out]\n---\n', 'out/README.md': `---\n${whole}---\n` });
+  const { status, stderr } = run(['-C', join(dir, 'p'), 'validate']);
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /^harness: \.\.\/out\/README\.md:2:1: this looks like a hook, but nothing reads it/m);
+});
+
 test('what may lie in .harness beside the artifacts', t => {
   const dir = project(t, {
     ...base, '.harness/README.md': 'x', '.harness/hooks/README': 'x', '.harness/hooks/README.md': 'x', '.harness/.gitignore': 'x', '.harness/hooks/.keep': '',
