@@ -1,7 +1,7 @@
 // What the console's page can start: resume, fork, calls of the playground, tests; and its views of costs and files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { console_, go, prompt, until } from './consoles.mjs';
+import { console_, go, prompt, shop, until } from './consoles.mjs';
 
 test('resume and fork from the page leave the events that they must', async t => {
   const { p, open } = await console_(t);
@@ -73,6 +73,17 @@ test('a call of the playground that asks is answered under Approvals', async t =
   await other.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('region', { name: 'Result' }).getByText('"deployed": "3.0"').waitFor();
   assert.equal(p.text('deployed.log'), 'staging 3.0\n');
+});
+
+test('a question shows the diff of the file as it is, not of the arguments alone', async t => {
+  const { p, open } = await console_(t, { ...shop, 'harness.md': shop['harness.md'].replace('limits: { max_turns: 20 }', 'limits: { max_turns: 20, confirm: [mutating] }') });
+  const page = await open('approvals'), calling = p.harness(['call', 'edit', '{"path":"src/sum.c","old_string":"a - b","new_string":"a + b"}', '--ask']);
+  const changes = page.getByRole('region', { name: 'Changes of src/sum.c' });
+  await changes.waitFor();
+  assert.match(await changes.innerText(), / int sum\(int a, int b\) \{\s+-    return a - b;\s+\+    return a \+ b;\s+ \}/);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  assert.equal((await calling).status, 0);
+  assert.match(p.text('src/sum.c'), /a \+ b/);
 });
 
 test('policy: what covers which tool', async t => {
