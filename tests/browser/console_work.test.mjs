@@ -114,7 +114,8 @@ test('cost, servers and project show what is there', async t => {
 
 // The form of a schema that no tool of the project has, made by the page's own module.
 test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself', async t => {
-  const { open } = await console_(t), page = await open('playground');
+  const { open } = await console_(t), page = await open('servers');
+  await page.getByText('harness mcp add').waitFor();                   // a view without fields of its own, which is complete
   await page.evaluate(async () => {
     const { form } = await import('/form.js');
     const schema = {
@@ -130,7 +131,7 @@ test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself
       },
     };
     window.made = form(schema);
-    document.querySelector('main').replaceChildren(window.made.element);
+    document.body.append(window.made.element);
   });
   const value = () => page.evaluate(() => window.made.get());
   await page.getByLabel('target: kind').selectOption('by address');
