@@ -6,13 +6,27 @@ enum { TEXT_MAX = 64 << 10 };
 
 /* ---- the list ---- */
 
+void console_question_json(Store *s, const StoreApproval *a, Buf *out) {
+    Buf scope = { 0 }, shown = { 0 };
+    bool found = false;
+    store_page_approval_json(out, a, console_waits(s, a->run));
+    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(a->run));
+    if (!store_note_get(s, buf_str(&scope), a->id, &shown, &found, NULL)) found = false;
+    out->n--;                                                                /* its closing brace */
+    if (found) console_add_member(out, "shown", buf_str(&shown));
+    else buf_add(out, STR(",\"shown\":null"));
+    buf_add_char(out, '}');
+    buf_clear(&scope);
+    buf_clear(&shown);
+}
+
 typedef struct Listing { Store *store; Str run; Buf out; size_t n; } Listing;
 
 static bool list_one(void *ctx, const StoreApproval *a) {
     Listing *l = ctx;
     if (l->run.n && !str_eq(a->run, l->run)) return true;
     if (l->n++) buf_add_char(&l->out, ',');
-    store_page_approval_json(&l->out, a, console_waits(l->store, a->run));
+    console_question_json(l->store, a, &l->out);
     return true;
 }
 
@@ -32,7 +46,7 @@ typedef struct Question { Store *store; Buf json, state, by, args; bool found; }
 static bool take_question(void *ctx, const StoreApproval *a) {
     Question *q = ctx;
     q->found = true;
-    store_page_approval_json(&q->json, a, console_waits(q->store, a->run));
+    console_question_json(q->store, a, &q->json);
     buf_add(&q->state, a->state);
     buf_add(&q->by, a->by);
     buf_add(&q->args, a->args);

@@ -83,6 +83,8 @@ void console_approve(ConsoleCall *c);
 void console_deny(ConsoleCall *c);
 void console_cancel(ConsoleCall *c);
 void console_say(ConsoleCall *c);
+/* As `harness approvals --json` prints it, with what a terminal shows of the call: the rendered command, or a diff. */
+void console_question_json(Store *s, const StoreApproval *a, Buf *out);
 
 /* ---- console_stream.c ---- */
 ConsoleStreams *console_streams_new(Console *console, Error *err);           /* NULL on failure */

@@ -95,13 +95,13 @@ bool console_waits(Store *s, Str run) {
     return alive;
 }
 
-typedef struct Questions { Buf *out; Str run; bool waiting; size_t n; } Questions;
+typedef struct Questions { Store *store; Buf *out; Str run; size_t n; } Questions;
 
 static bool add_question(void *ctx, const StoreApproval *a) {
     Questions *q = ctx;
     if (!str_eq(a->run, q->run)) return true;
     if (q->n++) buf_add_char(q->out, ',');
-    store_page_approval_json(q->out, a, q->waiting);
+    console_question_json(q->store, a, q->out);
     return true;
 }
 
@@ -114,7 +114,7 @@ void console_run(ConsoleCall *c) {
     if (ok) {
         f.json.n--;                                                          /* without its last brace */
         buf_add_fmt(&f.json, ",\"last\":%llu,\"questions\":[", (unsigned long long)last);
-        Questions q = { &f.json, c->part[0], str_eq(buf_str(&f.status), STR("running")), 0 };
+        Questions q = { .store = s, .out = &f.json, .run = c->part[0] };
         ok = store_approval_each(s, add_question, &q, &err);
         buf_add(&f.json, STR("]}"));
     }

@@ -106,6 +106,24 @@ test('hostile text in every field of every view is only shown', async t => {
   await page.getByRole('treegrid').getByText('echo').click();
   await page.getByRole('button', { name: /Show all of/ }).first().click();
   await innocent(page, 'a megabyte');
+  await go(page, 'policy/simulator');
+  await page.getByRole('button', { name: 'New file…' }).click();
+  await page.getByLabel('Path').fill('.harness/hooks/bad.md');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByLabel('Draft of the file').fill(`---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return block(json.decode(${JSON.stringify(JSON.stringify(bad))}))\n---\n`);
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText(/would end differently/).waitFor();
+  for (const row of await page.locator('.rows [role=row]').all()) {
+    await row.click();
+    await innocent(page, 'simulated call');
+  }
+  await page.getByRole('button', { name: 'Save as test…' }).click();
+  await innocent(page, 'saved case');
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Draft of the file').fill(`---\n${JSON.stringify(bad)}: 1\n---\n`);
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText('The draft does not load').waitFor();
+  await innocent(page, 'problems of a draft');
   for (const view of ['playground/echo', 'policy', 'cost', 'servers', 'project', 'approvals']) {
     await go(page, view);
     await until(async () => await page.locator('.waiting').count() === 0);

@@ -68,4 +68,19 @@ test('a run of 10,000 events: few rows, the last event is reached, a call shows 
   await page.getByRole('tab', { name: 'Conversation' }).click();
   await page.getByText(/1 to 150 of/).waitFor();
   assert.ok(await page.locator('.said').count() <= most);
+  // The simulator judges the newest 1,000 of its calls.
+  await page.evaluate(() => { location.hash = 'policy/simulator'; });
+  const draft = page.getByLabel('Draft of the file');
+  await page.getByLabel('File', { exact: true }).selectOption('harness.md');
+  await until(async () => /ask-network/.test(await draft.inputValue()));
+  await draft.fill((await draft.inputValue()).replace('rules:\n', 'rules:\n  - { name: no-echo, shell: [echo], decide: deny }\n'));
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByText('1,000 calls of 1,000 would end differently').waitFor();
+  const verdicts = page.getByRole('grid', { name: 'Calls before and after' });
+  await until(async () => await verdicts.getAttribute('aria-rowcount') === '1001');
+  assert.ok(await rows(page) <= most);
+  await page.locator('.rows [role=row]').first().click();
+  await page.keyboard.press('End');
+  await until(async () => await page.evaluate(() => document.activeElement.getAttribute('aria-rowindex')) === '1001');
+  assert.ok(await rows(page) <= most);
 });

@@ -1,7 +1,7 @@
 // What the console's page can start: resume, fork, calls of the playground, tests; and its views of costs and files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { console_, go, prompt, until } from './consoles.mjs';
+import { console_, go, prompt, shop, until } from './consoles.mjs';
 
 test('resume and fork from the page leave the events that they must', async t => {
   const { p, open } = await console_(t);
@@ -75,6 +75,17 @@ test('a call of the playground that asks is answered under Approvals', async t =
   assert.equal(p.text('deployed.log'), 'staging 3.0\n');
 });
 
+test('a question shows the diff of the file as it is, not of the arguments alone', async t => {
+  const { p, open } = await console_(t, { ...shop, 'harness.md': shop['harness.md'].replace('limits: { max_turns: 20 }', 'limits: { max_turns: 20, confirm: [mutating] }') });
+  const page = await open('approvals'), calling = p.harness(['call', 'edit', '{"path":"src/sum.c","old_string":"a - b","new_string":"a + b"}', '--ask']);
+  const changes = page.getByRole('region', { name: 'Changes of src/sum.c' });
+  await changes.waitFor();
+  assert.match(await changes.innerText(), / int sum\(int a, int b\) \{\s+-    return a - b;\s+\+    return a \+ b;\s+ \}/);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  assert.equal((await calling).status, 0);
+  assert.match(p.text('src/sum.c'), /a \+ b/);
+});
+
 test('policy: what covers which tool', async t => {
   const { open } = await console_(t), page = await open('policy');
   const row = name => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: new RegExp(`^${name}\\b`) }) });
@@ -103,7 +114,8 @@ test('cost, servers and project show what is there', async t => {
 
 // The form of a schema that no tool of the project has, made by the page's own module.
 test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself', async t => {
-  const { open } = await console_(t), page = await open('playground');
+  const { open } = await console_(t), page = await open('servers');
+  await page.getByText('harness mcp add').waitFor();                   // a view without fields of its own, which is complete
   await page.evaluate(async () => {
     const { form } = await import('/form.js');
     const schema = {
@@ -119,7 +131,7 @@ test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself
       },
     };
     window.made = form(schema);
-    document.querySelector('main').replaceChildren(window.made.element);
+    document.body.append(window.made.element);
   });
   const value = () => page.evaluate(() => window.made.get());
   await page.getByLabel('target: kind').selectOption('by address');

@@ -122,6 +122,23 @@ test('a call that needs a confirmation waits for an answer of the page', async t
   assert.match(late.json.by, /^command line, uid/);
 });
 
+test('a question says what a terminal shows of the call: a diff of the file, a rendered command', async t => {
+  const p = caller(t, {
+    'harness.md': '---\nbuiltin_tools: [edit]\nlimits: { confirm: [mutating] }\n---\n', 'a.txt': 'one\ntwo\n', '.harness/tools/danger.md': danger,
+    'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n', 'agent/tools/list.md': '---\nid: list\nname: List\ndescription: d\nconfirm: true\ncommand: "ls -- {{dir}}"\nparameters:\n  - { name: dir, type: string }\n---\n',
+  });
+  const s = await serve(t, p);
+  for (const [tool_, args, shown] of [['edit', { path: 'a.txt', old_string: 'two', new_string: 'three' }, /^--- a\.txt\n\+\+\+ a\.txt\n@@ .*\n one\n-two\n\+three\n$/], ['list', { dir: 'a b' }, /^ls -- 'a b'$/],
+    ['danger', { what: 'one' }, /what.*one/s]]) {
+    const calling = s.post('call', { tool: tool_, args });
+    const q = await until(async () => (await s.json('approvals'))[0]);
+    assert.match(q.shown, shown);
+    assert.equal((await s.json(`approvals/${q.id}`)).shown, q.shown);
+    await s.post(`approvals/${q.id}/deny`);
+    await calling;
+  }
+});
+
 test('--ask without a store is refused', t => {
   const p = caller(t, { '.harness/tools/echo.md': echo });
   assert.match(p.run(['call', 'echo', '{"text":"x"}', '--ask', '--ephemeral']).stderr, /--ask cannot be used with --ephemeral/);

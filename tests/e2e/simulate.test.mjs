@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { scripted, talker } from './agents.mjs';
 import { caller, hook, tool } from './calls.mjs';
-import { folder, undo } from './harness.mjs';
+import { folder, root, undo } from './harness.mjs';
 
 const settings = rules => `---\nbuiltin_tools: [bash, read, write, edit]\nrules:\n${rules.map(r => `  - ${r}\n`).join('')}---\n`;
 const curl = '{ name: ask-curl, shell: [curl], decide: ask, because: "the network is asked for" }';
@@ -129,6 +129,18 @@ test('nothing has an effect: no file, no event, no approval, no request, no prog
   assert.match(row(r, args => args.to).after.reason, /hook program failed: no programs can be started in a simulation/);
   assert.equal(row(r, args => args.path).after.decision, 'allow');
   assert.equal(r.json.changed, 0, 'both sides are judged alike');
+});
+
+test('tools of MCP servers are judged as last listed, and no server is started', async t => {
+  const server = readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8');
+  const servers = 'mcp_servers:\n  small:\n    command: python3\n    args: [server.py, honest]\n    env: {LOG: calls.log}\n';
+  const p = caller(t, { 'harness.md': `---\n${servers}---\n`, 'server.py': server });
+  assert.equal((await p.start('mcp:small:echo', { text: 'hi' })).value, 'echo: hi');
+  const log = p.text('calls.log'), simulate = draft => JSON.parse(p.run(['simulate', '-'], { input: JSON.stringify({ files: { 'harness.md': draft } }) }).stdout);
+  const r = simulate(`---\n${servers}rules:\n  - { name: no-echo, tool: ["mcp:small:*"], decide: deny }\n---\n`);
+  assert.deepEqual(r.rows.map(x => [x.tool, verdict(x.before), verdict(x.after)]), [['mcp:small:echo', ['allow', null, null], ['deny', 'no-echo', 'harness.md:8']]], JSON.stringify(r));
+  assert.equal(p.text('calls.log'), log, 'the server was started');
+  assert.match(simulate(`---\n${servers.replace('honest', 'other')}---\n`).problems[0].message, /asks for more than this project is trusted with/);
 });
 
 test('what hooks remember counts within a run only', async t => {

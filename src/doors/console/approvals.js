@@ -3,7 +3,7 @@
 import { h, show, button, empty, failure, labelled, say, waiting } from './dom.js';
 import { get, post } from './api.js';
 import * as live from './live.js';
-import { args, changeOf, diff } from './text.js';
+import { args, block, changeOf, diff } from './text.js';
 import { form } from './form.js';
 import { age, at, line, plain, plural } from './format.js';
 
@@ -62,7 +62,7 @@ export function view(main) {
 }
 
 function card(question, tool) {
-  const { id } = question, outcome = h('div', { role: 'status', tabindex: '-1' }), change = question.change ?? changeOf(question.args);
+  const { id } = question, outcome = h('div', { role: 'status', tabindex: '-1' }), change = shownChange(question) ?? changeOf(question.args);
   const taken = change ? ['path', 'file_path', 'old_string', 'old_text', 'new_string', 'new_text', 'content'].filter(k => question.args && k in question.args) : [];
   const buttons = h('div.line'), more = h('div.stack');
   const made = { settled: false, end };
@@ -71,7 +71,7 @@ function card(question, tool) {
     h('header.line', name, question.agent ? h('span.tag', line(question.agent, 60)) : null, question.waiting === false ? h('span.tag.warn', 'its process has ended') : null,
       h('a.push', { href: `#run/${encodeURIComponent(question.run)}` }, 'Show the run'), h('time.hint', { datetime: question.asked, title: at(question.asked) }, `${age(question.asked)} ago`.replace('now ago', 'just now'))),
     h('section.part', h('h3', 'Why it asks'), h('p', question.why === 'confirm: true' ? 'The tool is marked confirm: true.' : plain(question.why || question.rule || 'A rule asks.'), question.rule && question.why && question.rule !== question.why ? [' ', h('span.tag', line(question.rule, 80))] : null)),
-    h('section.part', h('h3', 'What it will do'), change ? diff(change.diff, change.path) : null, change && taken.length === Object.keys(question.args).length ? null : args(question.args, { without: taken }),
+    h('section.part', h('h3', 'What it will do'), change ? diff(change.diff, change.path) : tool?.kind === 'command' && question.shown ? block(question.shown, 'Command') : null, change && taken.length === Object.keys(question.args).length ? null : args(question.args, { without: taken }),
       question.redacted ? h('p.hint', 'Secrets in the arguments are shown as [redacted], so the arguments cannot be changed here.') : null),
     h('section.part', h('h3', 'What the sandbox permits'), permits(question, tool)),
     question.waiting === false ? h('p.hint', 'The answer counts when the run is resumed.') : null,
@@ -129,6 +129,11 @@ function card(question, tool) {
     say(text);
   }
   return made;
+}
+
+// The diff against the file as it was when the call asked, as a terminal shows it.
+function shownChange({ shown, args: given }) {
+  return typeof shown === 'string' && /^--- .*\n\+\+\+ /.test(shown) && typeof given?.path === 'string' ? { path: given.path, diff: shown } : null;
 }
 
 const cssSafe = text => String(text).replace(/[^\w-]/g, '_');

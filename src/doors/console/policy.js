@@ -12,10 +12,11 @@ export function view(main, { parts: [part], about }) {
     show(main, head, coverage());
     return {};
   }
-  const made = tabs('Parts of the policy', [['Coverage', coverage], ['Simulator', () => simulator().element]], { start: part === 'simulator' ? 1 : 0 });
+  let second = null, shown = 0;
+  const made = tabs('Parts of the policy', [['Coverage', coverage], ['Simulator', () => { second = simulator(); return second.element; }]], { start: part === 'simulator' ? 1 : 0, changed: i => { shown = i; } });
   made.element.classList.add('fill');
   show(main, head, h('div.runbody', made.element));
-  return {};
+  return { key: e => (shown === 1 ? second.key(e) : false), close: () => second?.close() };
 }
 
 const isLimit = guard => guard.kind === 'limit';

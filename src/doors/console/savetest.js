@@ -2,7 +2,7 @@
 
 import { h, button, dialog, failure, labelled, say, show } from './dom.js';
 import { post } from './api.js';
-import { line, yaml } from './format.js';
+import { line, plain, yaml } from './format.js';
 
 // outcome: null, { failed, item, value } of a call, or { decision, rule } of the simulator.
 export function saveTest({ tool, args, outcome }) {
@@ -31,11 +31,11 @@ export function saveTest({ tool, args, outcome }) {
     function draw() {
       show(what, kind.value === 'ok' ? null : labelled({ result: 'Value, as JSON; a map is compared in part', blocked: 'Rule, hook or step', error: 'Part of the message; empty: any error' }[kind.value], detail));
       try {
-        preview.textContent = `${yaml({ call: { tool, args }, ...expect() })}\n`;
+        preview.textContent = plain(`${yaml({ call: { tool, args }, ...expect() })}\n`);
         detail.removeAttribute('aria-invalid');
       } catch (e) {
         detail.setAttribute('aria-invalid', 'true');
-        preview.textContent = `The value is not JSON: ${e.message}`;
+        preview.textContent = plain(`The value is not JSON: ${e.message}`);
       }
     }
 

@@ -15,6 +15,7 @@ export function simulator() {
   const state = h('span.hint', { role: 'status' }), changed = h('p.hint', { role: 'status' }), outcome = h('div.outcome');
   const number = h('select', [100, 1000].map(n => h('option', { value: String(n) }, `last ${count(n)} calls`)));
   number.value = '1000';
+  let list = null;                                                   // of the result that is shown
   const go = button('Simulate', simulate, { kind: 'primary' });
   const element = h('div.viewbody.padded.simulate', h('div.stack.draftside',
     h('p.hint', 'Change a rule, harness.md or a hook here; the files stay as they are. Recorded calls are judged before and after.'),
@@ -101,7 +102,8 @@ export function simulator() {
     if (result.problems?.length > 0) { show(outcome, h('div.note.bad', { role: 'alert' }, h('p', h('strong', 'The draft does not load, so nothing was judged.')), h('ul.plain', result.problems.map(problem)))); return; }
     if (result.calls === 0) { show(outcome, empty('No recorded calls', 'Runs of agents and harness call record calls. There are none yet.')); return; }
     const only = h('input', { type: 'checkbox', checked: result.changed > 0, on: { change: fill } }), detail = h('div.detail');
-    const list = windowed({
+    list?.close();
+    list = windowed({
       label: 'Calls before and after', cls: 'verdicts', height: () => 36, moved: pick, cells, classes: r => (r.changed ? 'changed' : ''),
       columns: [{ name: 'Call', cls: 'step' }, { name: 'Before', cls: 'before' }, { name: 'After', cls: 'after' }, { name: 'Deciding rule', cls: 'soft.rule' }],
     });
@@ -125,7 +127,7 @@ export function simulator() {
   function cells(r) {
     return [h('span.what', h('span.who.mono', line(r.tool, 40)), h('span.gist', summary(r.args)), r.redacted ? h('span.tag.warn', 'redacted') : null), judged(r.before), r.changed ? judged(r.after) : h('span.hint', 'same'), decider(r)];
   }
-  return { element };
+  return { element, key: e => (list?.element.isConnected ? list.key(e) : false), close: () => list?.close() };
 }
 
 // The rule that decides, with its place where that is known.
