@@ -37,7 +37,7 @@ before(() => {
   url = control('start');
   const r = run(['-C', tmpdir(), 'store', 'migrate', '--json'], { env: { HARNESS_STATE: url } });
   assert.equal(r.status, 0, r.stderr);
-  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 1 });
+  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 2 });
 });
 after(() => control('stop'));
 
@@ -180,10 +180,10 @@ test('what is wrong with a database is said in one message, without the password
   await say(url.replace('postgres@', 'lazy@'), /synchronous_commit is off/);
   await say('postgresql://me:hunter2@[bad/x', /the URL of the store is not valid/);
   sql('UPDATE harness.about SET format = 7, compatible_from = 6');
-  await say(url, /tables of a newer harness \(format 7; this one supports 1\).*update harness/);
+  await say(url, /tables of a newer harness \(format 7; this one supports 2\).*update harness/);
   sql('UPDATE harness.about SET format = 0, compatible_from = 0');
   await say(url, /no tables of harness|older harness/);
-  sql('UPDATE harness.about SET format = 1, compatible_from = 1');
+  sql('UPDATE harness.about SET format = 2, compatible_from = 2');
   assert.equal((await p.say('go')).reply?.response, 'done after 3');
 });
 
