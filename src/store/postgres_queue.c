@@ -97,30 +97,36 @@ static bool seize(Store *s, Str id, Stopped *out, bool *mine, Error *err) {
     return store_unlock(s, store_end(&q, ok));
 }
 
-static bool tell_ended(Store *s, const Stopped *x, Error *err) {
+static bool tell_ended(Store *s, const Stopped *x, Str why, Error *err) {
     Buf data = { 0 };
-    Buf why = { 0 };
     EventSink sink = store_event_sink(s);
-    if (x->cancel) buf_add(&why, STR("cancelled while it waited in the queue"));
-    else buf_add_fmt(&why, "%d workers died or lost their lease with this run, without a new event", STORE_QUEUE_TRIES);
     event_data_start(&data);
     event_data_str(&data, "status", x->run.status);
-    event_data_str(&data, "reason", buf_str(&why));
+    event_data_str(&data, "reason", why);
     event_data_int(&data, "turns", x->run.turns);
     event_data_int(&data, "tool_calls", x->run.tool_calls);
     event_data_end(&data);
     Event e = { .seq = x->last + 1, .time_ns = clock_wall_ns(), .run = x->run.id, .agent = buf_str(&x->agent), .type = STR("run.ended"), .data = buf_str(&data) };
     bool ok = sink.write(sink.self, &e, err) && store_run_end(s, &x->run, err);
     buf_clear(&data);
-    buf_clear(&why);
     return ok;
+}
+
+bool store_queue_fail(Store *s, Str id, Str why, Error *err) {
+    Stopped x = { .run = { .id = id, .status = STR("failed") } };
+    return store_queue_check(s, err) && store_event_last(s, id, &x.last, err) && tell_ended(s, &x, why, err);
 }
 
 static bool end_stopped(Store *s, Str id, Error *err) {
     Stopped x = { 0 };
+    Buf why = { 0 };
     bool mine = false;
     store_lock(s);
-    bool ok = store_unlock(s, postgres_register(own(s), err)) && seize(s, id, &x, &mine, err) && (!mine || tell_ended(s, &x, err));
+    bool ok = store_unlock(s, postgres_register(own(s), err)) && seize(s, id, &x, &mine, err);
+    if (x.cancel) buf_add(&why, STR("cancelled while it waited in the queue"));
+    else buf_add_fmt(&why, "%d workers died or lost their lease with this run, without a new event", STORE_QUEUE_TRIES);
+    if (ok && mine) ok = tell_ended(s, &x, buf_str(&why), err);
+    buf_clear(&why);
     buf_clear(&x.usage);
     buf_clear(&x.agent);
     return ok;

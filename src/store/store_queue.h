@@ -26,6 +26,8 @@ typedef struct StoreTaken { Buf id, agent, job; bool started; } StoreTaken;
 bool store_queue_take(Store *s, StoreTaken *out, bool *some, Error *err);      /* overwrites *out; the caller clears its buffers */
 /* Writes all events, and makes the run ready for another worker. ERR_POLICY: this process does not have it any more. */
 bool store_queue_back(Store *s, Str id, Error *err);
+/* Ends a run of this process that could not be started: failed, with this reason. */
+bool store_queue_fail(Store *s, Str id, Str why, Error *err);
 bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err);        /* how many runs could be taken now; counts up to `most` */
 
 /* Makes the runs of dead workers ready again. Then ends those that no worker may take: cancelled ones, and those with STORE_QUEUE_TRIES takeovers
