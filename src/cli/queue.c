@@ -30,6 +30,13 @@ bool queue_check_flags(const Cli *cli, Error *err) {
     return true;
 }
 
+bool queue_check_project(const Project *p, Error *err) {
+    Value v = value_member(p->settings.queue, "workspace");
+    if (value_is_string(v) && str_eq(value_str(v), STR("shared"))) return true;
+    error_set(err, ERR_CONFIG, "queued runs work in the folder of the project, several at a time, and harness.md does not say that they may");
+    return error_hint(err, "add queue: { workspace: shared }");
+}
+
 static bool read_number(const char *flag, const char *text, int64_t least, int64_t most, int64_t *out, Error *err) {
     char *end;
     if (!text) return true;
@@ -211,7 +218,7 @@ int queue_run(Cli *cli, Opening *o, Str prompt) {
     char id[RUN_ID_SIZE];
     Store *s = runtime_store(o->rt, &err);
     run_new_id(id);
-    if (!s || !store_queue_check(s, &err) || !put(cli, o, s, prompt, id, &err))
+    if (!s || !store_queue_check(s, &err) || !queue_check_project(runtime_project(o->rt), &err) || !put(cli, o, s, prompt, id, &err))
         return cli_fail(cli, err.kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, &err);
     if (args_has(&cli->args, "--wait")) return wait_for(cli, s, str_from(id));
     buf_add_fmt(&cli->out, cli->json ? "{\"run\":\"%s\"}\n" : "%s\n", id);

@@ -4,6 +4,8 @@
 
 /* ERR_VALIDATION: a flag that has no effect on a queued run, or one that needs --queue. */
 bool queue_check_flags(const Cli *cli, Error *err);
+/* ERR_CONFIG: queue.workspace of the project does not say that its runs may share its folder. */
+bool queue_check_project(const Project *p, Error *err);
 /* Puts a run with this prompt into the queue and prints its id; with --wait, waits for its end and prints its answer. Exit status. */
 int queue_run(Cli *cli, Opening *o, Str prompt);
 

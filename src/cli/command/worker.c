@@ -115,7 +115,8 @@ static int take_one(Working *w) {
     Interrupt *interrupt = interrupt_start(w->drain);
     interrupt_runtime(interrupt, w->open.rt);
     w->store = runtime_store(w->open.rt, &err);
-    bool ok = w->store && store_queue_join(w->store, "run", &err) && store_queue_reap(w->store, &err) && store_queue_take(w->store, &w->run, &some, &err);
+    bool ok = w->store && store_queue_check(w->store, &err) && queue_check_project(runtime_project(w->open.rt), &err) &&
+              store_queue_join(w->store, "run", &err) && store_queue_reap(w->store, &err) && store_queue_take(w->store, &w->run, &some, &err);
     int status = CLI_OK;
     if (!ok) status = cli_fail(w->cli, CLI_FAILED, &err);
     else if (some) status = work(w);
@@ -261,7 +262,7 @@ static int many(Cli *cli) {
     p.store = s.store;
     p.stop = cancel_new(NULL, 0);
     make_argv(&p);
-    bool ok = store_queue_join(p.store, "worker", &err);
+    bool ok = store_queue_check(p.store, &err) && queue_check_project(s.project, &err) && store_queue_join(p.store, "worker", &err);
     if (ok) {
         Interrupt *interrupt = interrupt_start(p.stop);
         serve(&p);
