@@ -187,6 +187,21 @@ test('what is wrong with a database is said in one message, without the password
   assert.equal((await p.say('go')).reply?.response, 'done after 3');
 });
 
+test('a password of the database does not reach the model or the events', async t => {
+  const tell = tool('return "the password is hunter2-of-url and hunter2-of-variable"', '');
+  const model = `
+def reply(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return {"text": messages[-1]["content"]}
+    return {"tool_calls": [{"name": "tell", "arguments": {}}]}
+`;
+  const p = kept(t, { ...scripted(model), '.harness/tools/tell.md': tell },
+    { at: `${url}&password=hunter2%2Dof%2Durl`, env: { PGPASSWORD: 'hunter2-of-variable' } });
+  const r = await p.say('go');
+  assert.match(r.reply?.response ?? r.stdout + r.stderr, /the password is \[redacted\] and \[redacted\]/);
+  assert.doesNotMatch(readFileSync(p.log, 'utf8'), /hunter2/);
+});
+
 test('store.url is a grant, and a password in it is refused', async t => {
   const home = folder(t);
   const write = async head => talker(t, scripted(rounds, `store: { ${head} }`), { env: { HARNESS_STATE: '', HARNESS_TRUST: '', XDG_STATE_HOME: home } });
