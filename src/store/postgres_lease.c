@@ -82,11 +82,22 @@ static void stop_thread(PostgresLease *l) {
     l->started = l->over = false;
 }
 
+/* 0: HARNESS_LEASE is not valid. */
+static long lease_seconds(void) {
+    const char *given = getenv("HARNESS_LEASE");
+    char *end;
+    if (!given || !given[0]) return LEASE_S;
+    long seconds = strtol(given, &end, 10);
+    return *end == 0 && seconds >= 1 && seconds <= LEASE_S_MAX ? seconds : 0;
+}
+
+bool postgres_lease_check(Error *err) {
+    return lease_seconds() > 0 || error_set(err, ERR_CONFIG, "HARNESS_LEASE: \"%s\" is not a number of seconds from 1 to %d", getenv("HARNESS_LEASE"), LEASE_S_MAX);
+}
+
 void postgres_lease_init(PostgresStore *s) {
     PostgresLease *l = &s->lease;
-    const char *given = getenv("HARNESS_LEASE");
-    long seconds = given ? strtol(given, NULL, 10) : 0;
-    l->ttl_ns = (seconds >= 1 && seconds <= LEASE_S_MAX ? seconds : LEASE_S) * SECOND_NS;
+    l->ttl_ns = lease_seconds() * SECOND_NS;
     l->beat = (PostgresConnection){ .api = s->main.api, .place = &s->place, .wait_ns = l->ttl_ns / 6 };
     pthread_mutex_init(&l->lock, NULL);
     thread_cond_init(&l->changed);

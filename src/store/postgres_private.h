@@ -94,6 +94,7 @@ bool postgres_schema_check(PostgresStore *s, Error *err);    /* also reads the t
 bool postgres_schema_migrate(PostgresStore *s, int *from, Error *err);
 
 /* ---- postgres_lease.c ---- */
+bool postgres_lease_check(Error *err);                       /* ERR_CONFIG: HARNESS_LEASE */
 void postgres_lease_init(PostgresStore *s);
 void postgres_lease_end(PostgresStore *s);                   /* ends the thread and gives the lease back */
 /* Registers this process as a holder of leases, once; again under another name after its lease ended. */

@@ -179,6 +179,11 @@ test('what is wrong with a database is said in one message, without the password
   sql('CREATE ROLE lazy LOGIN SUPERUSER; ALTER ROLE lazy SET synchronous_commit = off');
   await say(url.replace('postgres@', 'lazy@'), /synchronous_commit is off/);
   await say('postgresql://me:hunter2@[bad/x', /the URL of the store is not valid/);
+  for (const lease of ['0', '30s', '3601']) {
+    const r = await p.harness(['run', '-p', 'go'], { env: { HARNESS_LEASE: lease } });
+    assert.equal(r.status, 1, r.stdout);
+    assert.match(r.stderr, new RegExp(`HARNESS_LEASE: "${lease}" is not a number of seconds from 1 to 3600`));
+  }
   sql('UPDATE harness.about SET format = 7, compatible_from = 6');
   await say(url, /tables of a newer harness \(format 7; this one supports 2\).*update harness/);
   sql('UPDATE harness.about SET format = 0, compatible_from = 0');
