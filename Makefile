@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all browser deps demo docs test check bench fuzz fuzz-diff install clean help soak deb vendors
+.PHONY: all browser deps demo docs test check bench fuzz fuzz-diff install clean help soak soak-pg deb vendors
 
 all: deps           ## build the release program at build/harness, and the libraries
 	@scripts/build.sh release harness libharness libharness_shared
@@ -44,6 +44,9 @@ fuzz-diff: deps     ## compare SEEDS (default 20000) fresh random programs with 
 
 soak: all           ## many calls and runs in one process (SOAK_CALLS, SOAK_RUNS): memory and open files must not grow
 	@scripts/soak.sh
+
+soak-pg: all        ## SOAK_PG_RUNS (10000) queued runs in PostgreSQL, while workers are killed and stopped: no call runs twice
+	@scripts/soak_pg.sh
 
 install: deps       ## install below PREFIX (default /usr/local); honours DESTDIR
 	@scripts/build.sh release harness libharness libharness_shared

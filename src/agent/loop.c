@@ -406,6 +406,10 @@ bool frame_loop(Frame *f, Cancel *cancel, SessionReply *out, Error *err) {
     bool ok = true, more = true;
     while (ok && more && !out->status) {
         if (!(ok = frame_stopped(f, cancel, &out->status, out->reason, err)) || out->status) break;
+        if (f->depth == 0 && run_draining(f->s->run)) {
+            out->status = RUN_INTERRUPTED;
+            break;
+        }
         ok = announce_tasks(f, err) && say_messages(f, err) && frame_over_limit(f, cancel, &out->status, out->reason, err);
         if (!ok || out->status) break;
         Completion c = { .heap = heap_new((size_t)512 << 20) };

@@ -193,6 +193,14 @@ bool session_pause(Session *s, Error *err) {
     return session_close(s, err);
 }
 
+bool session_hand_back(Session *s, Error *err) {
+    bool ok = run_hand_back(s->run, err);
+    free_session(s);
+    return ok;
+}
+
+void session_note_status(Session *s, RunStatus status) { s->status = status; }
+
 /* ---- inspection ---- */
 
 Run *session_run(Session *s) { return s->run; }

@@ -96,6 +96,10 @@ void session_add_text(Session *s, Str text);
 bool session_add_media(Session *s, const Result *r, Error *err);
 /* session_close without the hooks of session.end: the run continues in this process. */
 bool session_pause(Session *s, Error *err);
+/* For a run from the queue that RunConfig.drain has stopped: another worker continues it. Frees the session, also on failure. */
+bool session_hand_back(Session *s, Error *err);
+/* The last turn of a resumed run had ended in this way, and its process died before it could end the run. */
+void session_note_status(Session *s, RunStatus status);
 
 /* The tools of the next request, as sent to the model: [{name, description, parameters}], in `heap`. */
 bool session_tools(Session *s, Heap *heap, List **out, Error *err);

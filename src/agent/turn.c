@@ -96,9 +96,9 @@ static void tell_error(Frame *f, const SessionReply *r) {
     heap_free(h);
 }
 
-/* A step interrupted by Ctrl-C stays open in the journal, so that the run can be resumed there. */
+/* A turn interrupted by Ctrl-C, or between two steps by a worker that ends, stays open in the journal, so that the run can be resumed there. */
 static bool finish(Frame *f, const SessionReply *r, Error *err) {
-    if (r->status == RUN_CANCELLED) return true;
+    if (r->status == RUN_CANCELLED || r->status == RUN_INTERRUPTED) return true;
     if (!tell_end(f, r, err)) return false;
     tell_error(f, r);
     return true;

@@ -20,6 +20,7 @@ static const char *const homes[] = { "private", "real", NULL };
 static const char *const mounts[] = { "required", "auto", "off", NULL };
 static const char *const policies[] = { "denylist", "allowlist", NULL };
 static const char *const syncs[] = { "normal", "full", NULL };
+static const char *const workspaces[] = { "shared", "host", "snapshot", "none", NULL };
 static const char *const unknowns[] = { "deny", NULL }, *const audits[] = { "required", NULL };    /* a project can only tighten this: see guard.md */
 static const char *const dangers[] = { "destructive", "spends_money", "networked", "process", "mutating", "filesystem", NULL };
 
@@ -78,6 +79,7 @@ static const Setting settings[] = {
     SETTING(store, sync, CHOICE, 0, syncs),
     SETTING(store, url, STRING, 0, NULL),
     SETTING(store, project, STRING, 0, NULL),
+    SETTING(queue, workspace, CHOICE, 0, workspaces),
     SETTING(guard, unknown, CHOICE, 0, unknowns),
     SETTING(guard, audit, CHOICE, 0, audits),
 };
@@ -238,8 +240,16 @@ static void check_store(Loader *l, const LoaderPlace *at) {
         loader_error(l, &store, "project", "store.project: expected a name without #");
 }
 
+/* The others are promises that no worker keeps yet. */
+static void check_queue(Loader *l, const LoaderPlace *at) {
+    LoaderPlace queue = settings_check_below(l, at, "queue", value_of(at, "queue"));
+    Value workspace = value_of(&queue, "workspace");
+    if (!value_is_string(workspace) || str_eq(value_str(workspace), STR("shared"))) return;
+    loader_error(l, &queue, "workspace", "queue.workspace: this version has only shared: all queued runs work in the folder of the project");
+}
+
 void settings_check(Loader *l, const LoaderPlace *at) {
-    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "guard" };
+    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "queue", "guard" };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         LoaderPlace inner = settings_check_below(l, at, sections[i], value_of(at, sections[i]));
         check_section(l, &inner, sections[i]);
@@ -248,5 +258,6 @@ void settings_check(Loader *l, const LoaderPlace *at) {
     check_secrets(l, &secrets);
     check_network(l, at);
     check_store(l, at);
+    check_queue(l, at);
     check_mode(l, at);
 }

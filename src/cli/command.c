@@ -442,7 +442,8 @@ const Command command_table[] = {
     {
         .name = "runs cancel", .operands = "RUN", .min = 1, .max = 1,
         .summary = "stop a run of another process",
-        .about = "The run stops as if Ctrl-C had been pressed there, and can be resumed.",
+        .about = "The run stops as if Ctrl-C had been pressed there, and can be resumed. One that\n"
+                 "waits in the queue ends at once.",
         .example = "harness runs cancel last",
         .run = command_runs_cancel,
     },
@@ -711,6 +712,32 @@ const Command command_table[] = {
         .example = "harness version --json",
         .json = "{version, commit, libraries}",
         .run = command_version,
+    },
+    {
+        .name = "worker", .operands = "",
+        .summary = "work on queued runs",
+        .about = "Takes runs that `harness run --queue` put into the database, and works on them\n"
+                 "until it is stopped. A process for each run holds a lease; when it is killed,\n"
+                 "another worker continues the run, and a call that was running is not repeated:\n"
+                 "its outcome is unknown. SIGTERM or Ctrl-C: each run finishes its step and is\n"
+                 "handed back. All runs work in the folder of this project.",
+        .example = "harness worker --concurrency 4\n"
+                   "harness worker --once --json",
+        .json = "{run, status}; one such line for each run\n"
+                "\n"
+                "status as in harness run --json, or handed back, or given up: the run was lost to another worker.",
+        .flags = command_flags_worker, .run = command_worker,
+    },
+    {
+        .name = "workers", .operands = "",
+        .summary = "list the processes that hold runs in a database",
+        .about = "Host, process id, kind, age, and the ends of the ids of its runs. kind: worker\n"
+                 "looks at the queue, run works on a queued run, process is any other harness.",
+        .example = "harness workers --json",
+        .json = "[{id, host, pid, kind, since, lease_ms, runs}], oldest first\n"
+                "\n"
+                "lease_ms: the lease ends after so many milliseconds, unless it is renewed.",
+        .run = command_workers,
     },
 };
 const size_t command_count = sizeof command_table / sizeof *command_table;

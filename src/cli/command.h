@@ -97,3 +97,5 @@ int command_trust_forget(Cli *cli);
 int command_trust_list(Cli *cli);
 int command_validate(Cli *cli);
 int command_version(Cli *cli);
+int command_worker(Cli *cli);
+int command_workers(Cli *cli);

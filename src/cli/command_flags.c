@@ -93,7 +93,20 @@ const Flag command_flags_call[] = {
 const Flag command_flags_run[] = {
     { "-p", NULL, "TEXT", NULL, "one job: send TEXT, print the answer; -: from stdin" },
     { "--continue", NULL, NULL, NULL, "continue the last conversation" },
+    { "--queue", NULL, NULL, NULL, "a worker does it: print the id of the run" },
+    { "--priority", NULL, "N", NULL, "higher ones first: -1000 to 1000, default 0" },
+    { "--at", NULL, "TIME", NULL, "not before 2026-01-02T03:04:05Z, or in 15m" },
+    { "--wait", NULL, NULL, NULL, "wait for the end of the queued run, print its answer" },
     AGENT_FLAGS,
+};
+
+const Flag command_flags_worker[] = {
+    { "--concurrency", NULL, "N", NULL, "at most N runs at a time; default 1" },
+    { "--once", NULL, NULL, NULL, "take one run, work on it, and end" },
+    SESSION_FLAGS,
+    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" },
+    { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
+    { 0 },
 };
 
 const Flag command_flags_runs_resume[] = {

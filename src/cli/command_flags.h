@@ -10,4 +10,4 @@ extern const Flag command_flags_approve[], command_flags_call[], command_flags_c
     command_flags_mcp_call[], command_flags_mcp_logout[], command_flags_mcp_serve[], command_flags_mcp_tools[], command_flags_models[],
     command_flags_run[], command_flags_runs[], command_flags_runs_fork[], command_flags_runs_prune[], command_flags_runs_resume[],
     command_flags_runs_show[], command_flags_runs_verify[], command_flags_sandbox[], command_flags_schema_test[], command_flags_starlark[],
-    command_flags_test[], command_flags_tools[], command_flags_trust[], command_flags_validate[];
+    command_flags_test[], command_flags_tools[], command_flags_trust[], command_flags_validate[], command_flags_worker[];

@@ -26,11 +26,11 @@ static void add_flag(Buf *out, const Flag *f) {
     buf_clear(&left);
 }
 
-/* Flags of every command that runs tools. On the help screen they share a few lines; the reference and the man page
+/* Flags of every command that runs tools, and rare ones. On the help screen they share a few lines; the reference and the man page
  * list each. */
 static bool is_shared(const Flag *f) {
     static const char *const names[] = { "--yes", "--approve", "--ask", "--events", "--allow-domain", "--timeout", "--ephemeral", "--lenient",
-                                         "--record", "--replay", "--max-turns" };
+                                         "--record", "--replay", "--max-turns", "--effort", "--file", "--priority", "--wait", "--only" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(f->name, names[i]) == 0) return true;
     return false;
@@ -48,7 +48,7 @@ static void add_shared(Buf *out, const Flag *list) {
         }
         buf_add_fmt(out, " %s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
     }
-    buf_add(out, STR(" (man harness)\n"));
+    buf_add(out, out->n - start > 64 ? STR("\n     (man harness)\n") : STR(" (man harness)\n"));
 }
 
 /* Only the flags specific to the command, one per line. */

@@ -19,7 +19,7 @@ static const struct { const char *names[6], *does; } topics[] = {
     { { "guard" }, "judge other agents' calls by this policy" },
     { { "sandbox" }, "run a command confined to this folder" },
     { { "starlark", "json", "schema" }, "run Starlark; check and validate JSON" },
-    { { "doctor", "store" }, "what this machine supports; databases" },
+    { { "doctor", "store", "worker", "workers" }, "what works here; databases, their queue" },
 };
 enum { TOPICS = sizeof topics / sizeof *topics, NAMES = sizeof topics->names / sizeof *topics->names };
 

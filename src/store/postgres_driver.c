@@ -281,7 +281,7 @@ static PostgresStore *new_store(PostgresPlace place, const Postgres *api) {
 static bool open_place(const char *location, PostgresStore **out, Error *err) {
     const Postgres *api = postgres_load(err);
     PostgresPlace place;
-    if (!api || !postgres_place_parse(location, &place, err)) return false;
+    if (!api || !postgres_lease_check(err) || !postgres_place_parse(location, &place, err)) return false;
     PostgresStore *s = new_store(place, api);
     if (!connect_now(&s->main)) return postgres_failed(s, "open", err), store_close(&s->store), false;
     return *out = s, true;

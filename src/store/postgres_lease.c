@@ -31,7 +31,10 @@ bool postgres_lost(Store *store) {
 
 /* ---- the heartbeat ---- */
 
-static const char renew_sql[] = "UPDATE harness.workers SET lease_until = now() + make_interval(secs => $3) WHERE tenant = $1 AND id = $2 AND lease_until > now()";
+/* Also reads whether a user has cancelled one of its runs. */
+static const char renew_sql[] =
+    "WITH w AS (UPDATE harness.workers SET lease_until = now() + make_interval(secs => $3) WHERE tenant = $1 AND id = $2 AND lease_until > now() RETURNING 1) "
+    "SELECT EXISTS (SELECT 1 FROM w), EXISTS (SELECT 1 FROM harness.runs WHERE tenant = $1 AND owner = $2 AND cancel)";
 
 static void add_lease(PostgresStore *s, PostgresParams *p) {
     postgres_add_str(p, str_from(s->tenant), false);
@@ -48,8 +51,9 @@ static void renew(PostgresStore *s) {
     if (postgres_is_lost(&l->beat) && !postgres_connect(&l->beat)) return;
     PGresult *r = postgres_execute(&l->beat, -1, renew_sql, &p);
     if (!r) return;
-    if (strcmp(l->beat.api->cmdTuples(r), "1") == 0) atomic_store(&l->until, asked + l->ttl_ns);
+    if (postgres_int_at(l->beat.api, r, 0, 0)) atomic_store(&l->until, asked + l->ttl_ns);
     else atomic_store(&l->lost, true);
+    atomic_store(&l->cancelled, postgres_int_at(l->beat.api, r, 0, 1) != 0);
     l->beat.api->clear(r);
 }
 
@@ -78,11 +82,22 @@ static void stop_thread(PostgresLease *l) {
     l->started = l->over = false;
 }
 
+/* 0: HARNESS_LEASE is not valid. */
+static long lease_seconds(void) {
+    const char *given = getenv("HARNESS_LEASE");
+    char *end;
+    if (!given || !given[0]) return LEASE_S;
+    long seconds = strtol(given, &end, 10);
+    return *end == 0 && seconds >= 1 && seconds <= LEASE_S_MAX ? seconds : 0;
+}
+
+bool postgres_lease_check(Error *err) {
+    return lease_seconds() > 0 || error_set(err, ERR_CONFIG, "HARNESS_LEASE: \"%s\" is not a number of seconds from 1 to %d", getenv("HARNESS_LEASE"), LEASE_S_MAX);
+}
+
 void postgres_lease_init(PostgresStore *s) {
     PostgresLease *l = &s->lease;
-    const char *given = getenv("HARNESS_LEASE");
-    long seconds = given ? strtol(given, NULL, 10) : 0;
-    l->ttl_ns = (seconds >= 1 && seconds <= LEASE_S_MAX ? seconds : LEASE_S) * SECOND_NS;
+    l->ttl_ns = lease_seconds() * SECOND_NS;
     l->beat = (PostgresConnection){ .api = s->main.api, .place = &s->place, .wait_ns = l->ttl_ns / 6 };
     pthread_mutex_init(&l->lock, NULL);
     thread_cond_init(&l->changed);
@@ -133,7 +148,7 @@ bool postgres_alive(const StoreQuery *q, int column) {
 static const char register_sql[] =
     "WITH old AS (DELETE FROM harness.workers WHERE tenant = $1 AND lease_until < now() - interval '1 day') "
     "INSERT INTO harness.workers (tenant, id, project, host, boot, pid, pid_start, kind, lease_until) "
-    "VALUES ($1, $2, $4, $5, $6, $7, $8, 'process', now() + make_interval(secs => $3))";
+    "VALUES ($1, $2, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $3))";
 
 static void new_owner(PostgresLease *l) {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -143,7 +158,7 @@ static void new_owner(PostgresLease *l) {
 }
 
 /* A process that lost its lease starts over under another name. It keeps none of its runs. */
-static bool register_process(PostgresStore *s, Error *err) {
+bool postgres_register(PostgresStore *s, Error *err) {
     PostgresLease *l = &s->lease;
     char host[256] = "", boot[BOOT_SIZE];
     SqliteHolder me;
@@ -163,6 +178,7 @@ static bool register_process(PostgresStore *s, Error *err) {
     postgres_add_str(&p, str_from(boot), false);
     postgres_add_int(&p, me.pid);
     postgres_add_int(&p, me.start);
+    postgres_add_str(&p, str_from(l->kind ? l->kind : "process"), false);
     atomic_store(&l->until, boot_ns() + l->ttl_ns);
     atomic_store(&l->lost, false);
     if (!postgres_read(s, register_sql, &p, &r)) return l->owner[0] = 0, postgres_failed(s, "register", err);
@@ -180,10 +196,10 @@ static PostgresHeld *find(PostgresStore *s, Str id) {
     return NULL;
 }
 
-static void hold(PostgresStore *s, Str id, int64_t epoch) {
+void postgres_hold(PostgresStore *s, Str id, int64_t epoch, bool queued) {
     PostgresHeld *h = find(s, id);
-    if (h) h->epoch = epoch;
-    else VEC_PUSH(&s->held, (PostgresHeld){ str_dup(id), epoch });
+    if (h) h->epoch = epoch, h->queued = queued;
+    else VEC_PUSH(&s->held, ((PostgresHeld){ str_dup(id), epoch, queued }));
 }
 
 void postgres_lease_drop(Store *store, Str id) {
@@ -197,11 +213,13 @@ void postgres_lease_drop(Store *store, Str id) {
 
 bool postgres_run_start(Store *store, Str id, Str agent, Str session, Error *err) {
     PostgresStore *s = own(store);
-    if (!register_process(s, err)) return false;
+    PostgresHeld *h = find(s, id);
+    if (h && h->queued) return h->queued = false, true;      /* store_queue_take has done it */
+    if (!postgres_register(s, err)) return false;
     StoreQuery q = store_query(store, SQL_RUN_START, "start run", err);
     bool ok = store_bind(&q, "sssi", id, agent, session, clock_wall_ns()) && store_row(&q, &(bool){ 0 });
     if (!ok && store->driver->is_taken(store)) error_set(err, ERR_IO, "start run: %s already has run " STR_FMT, store->name, STR_ARG(id));
-    if (ok) hold(s, id, 1);
+    if (ok) postgres_hold(s, id, 1, false);
     return store_end(&q, ok);
 }
 
@@ -216,6 +234,10 @@ static bool free_to_take(Store *store, Str id, bool *mine, Error *err) {
         if (!*mine && postgres_alive(&q, 0)) ok = error_set(err, ERR_POLICY, "run " STR_FMT " is in use by process %lld on " STR_FMT, STR_ARG(id),
                                                             (long long)store_int(&q, 2), STR_ARG(store_text(&q, 4)));
     }
+    if (ok && str_eq(store_text(&q, 6), STR("ready"))) {
+        ok = error_set(err, ERR_POLICY, "run " STR_FMT " is in the queue", STR_ARG(id));
+        error_hint(err, "harness worker works on it; harness runs cancel removes it from the queue");
+    }
     return store_end(&q, ok);
 }
 
@@ -226,13 +248,13 @@ static bool take(Store *store, Str id, Error *err) {
     if (mine && find(s, id)) return true;
     StoreQuery q = store_query(store, SQL_RUN_LEASE, "lease run", err);
     bool ok = store_bind(&q, "s", id) && store_row(&q, &some);
-    if (ok && some) hold(s, id, store_int(&q, 0));
+    if (ok && some) postgres_hold(s, id, store_int(&q, 0), false);
     return store_end(&q, ok);
 }
 
 bool postgres_run_lease(Store *s, Str id, Error *err) {
     bool known = find(own(s), id);
-    if (!register_process(own(s), err) || !store_begin(s, "lease run", err)) return false;
+    if (!postgres_register(own(s), err) || !store_begin(s, "lease run", err)) return false;
     bool ok = store_commit(s, take(s, id, err), "lease run", err);
     if (!ok && !known) postgres_lease_drop(s, id);
     return ok;

@@ -8,7 +8,7 @@
 
 /* The format of the tables that this program writes, and the oldest one that it can use. `compatible_from` in the database is the oldest format
  * that a program must know to use the tables. */
-enum { POSTGRES_FORMAT = 1, POSTGRES_OLDEST = 1, POSTGRES_SERVER_MIN = 140000 };
+enum { POSTGRES_FORMAT = 2, POSTGRES_OLDEST = 2, POSTGRES_SERVER_MIN = 140000 };
 
 /* ---- postgres_url.c ---- */
 
@@ -53,11 +53,12 @@ Str postgres_text_at(const Postgres *api, const PGresult *r, int row, int column
 
 /* ---- the store ---- */
 
-typedef struct PostgresHeld { char *id; int64_t epoch; } PostgresHeld;
+typedef struct PostgresHeld { char *id; int64_t epoch; bool queued; } PostgresHeld;   /* queued: taken from the queue, and not started yet */
 
 /* The lease of this process. The thread renews it on a connection of its own. */
 typedef struct PostgresLease {
     char owner[32];                      /* random; "": not registered */
+    const char *kind;                    /* as `harness workers` shows it; NULL: process */
     PostgresConnection beat;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -65,7 +66,7 @@ typedef struct PostgresLease {
     bool started, over;
     int64_t ttl_ns;
     _Atomic int64_t until;               /* CLOCK_BOOTTIME, counted from before the renewal was sent */
-    _Atomic bool lost;
+    _Atomic bool lost, cancelled;        /* cancelled: of one of its runs */
 } PostgresLease;
 
 typedef struct PostgresStore {
@@ -93,8 +94,12 @@ bool postgres_schema_check(PostgresStore *s, Error *err);    /* also reads the t
 bool postgres_schema_migrate(PostgresStore *s, int *from, Error *err);
 
 /* ---- postgres_lease.c ---- */
+bool postgres_lease_check(Error *err);                       /* ERR_CONFIG: HARNESS_LEASE */
 void postgres_lease_init(PostgresStore *s);
 void postgres_lease_end(PostgresStore *s);                   /* ends the thread and gives the lease back */
+/* Registers this process as a holder of leases, once; again under another name after its lease ended. */
+bool postgres_register(PostgresStore *s, Error *err);
+void postgres_hold(PostgresStore *s, Str id, int64_t epoch, bool queued);
 bool postgres_run_start(Store *s, Str id, Str agent, Str session, Error *err);
 bool postgres_run_lease(Store *s, Str id, Error *err);
 bool postgres_lease_free(Store *s, Str id);

@@ -46,6 +46,17 @@ static const char *const tables[] = {
     "UNIQUE (tenant, project, vendor, session, call, event))",
 };
 
+/* Format 2: the queue. `state` is '' for a run that is not queued, `journal` the format of its events, `claimed` the number of its last event when a worker
+ * took it, `attempts` how often the worker died since without an event. A run of an older harness is not in the queue. */
+static const char *const queue[] = {
+    "ALTER TABLE harness.runs ADD COLUMN state text NOT NULL DEFAULT '' CHECK (state IN ('', 'ready', 'taken', 'ended')), "
+    "ADD COLUMN priority bigint NOT NULL DEFAULT 0, ADD COLUMN wake_at timestamptz NOT NULL DEFAULT now(), ADD COLUMN attempts bigint NOT NULL DEFAULT 0, "
+    "ADD COLUMN claimed bigint NOT NULL DEFAULT 0, ADD COLUMN journal bigint NOT NULL DEFAULT 1, ADD COLUMN cancel boolean NOT NULL DEFAULT false, "
+    "ADD COLUMN job bytea NOT NULL DEFAULT ''",
+    "CREATE INDEX runs_ready ON harness.runs (tenant, project, priority DESC, wake_at) WHERE state = 'ready'",
+    "CREATE INDEX runs_taken ON harness.runs (tenant, project) WHERE state = 'taken'",
+};
+
 static const char *const guarded[] = { "workers", "runs", "events", "artifacts", "artifact_chunks", "tasks", "hooks", "notes", "approvals", "commands", "pruned",
                                        "changes", "decisions" };
 
@@ -69,8 +80,15 @@ static bool create(PostgresStore *s, Error *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof tables / sizeof *tables; i++) ok = run(s, tables[i], err);
     for (size_t i = 0; ok && i < sizeof guarded / sizeof *guarded; i++) ok = guard(s, guarded[i], err);
+    return ok && run(s, "INSERT INTO harness.about VALUES (1, 1)", err);
+}
+
+/* Each format is reached from the one before it. */
+static bool update(PostgresStore *s, int from, Error *err) {
+    bool ok = from > 0 || create(s, err);
+    for (size_t i = 0; ok && from < 2 && i < sizeof queue / sizeof *queue; i++) ok = run(s, queue[i], err);
     char sql[96];
-    snprintf(sql, sizeof sql, "INSERT INTO harness.about VALUES (%d, %d)", POSTGRES_FORMAT, POSTGRES_OLDEST);
+    snprintf(sql, sizeof sql, "UPDATE harness.about SET format = %d, compatible_from = %d", POSTGRES_FORMAT, POSTGRES_OLDEST);
     return ok && run(s, sql, err);
 }
 
@@ -89,11 +107,14 @@ static bool read_format(PostgresStore *s, int *format, int *compatible, Error *e
     return true;
 }
 
+static bool check_newest(PostgresStore *s, int format, int compatible, Error *err) {
+    if (compatible <= POSTGRES_FORMAT) return true;
+    error_set(err, ERR_IO, "open: %s has tables of a newer harness (format %d; this one supports %d)", s->store.name, format, POSTGRES_FORMAT);
+    return error_hint(err, "update harness");
+}
+
 static bool check_format(PostgresStore *s, int format, int compatible, Error *err) {
-    if (compatible > POSTGRES_FORMAT) {
-        error_set(err, ERR_IO, "open: %s has tables of a newer harness (format %d; this one supports %d)", s->store.name, format, POSTGRES_FORMAT);
-        return error_hint(err, "update harness");
-    }
+    if (!check_newest(s, format, compatible, err)) return false;
     if (format >= POSTGRES_OLDEST) return true;
     if (format == 0) error_set(err, ERR_IO, "open: %s has no tables of harness", s->store.name);
     else error_set(err, ERR_IO, "open: %s has tables of an older harness (format %d; this one needs %d)", s->store.name, format, POSTGRES_OLDEST);
@@ -135,7 +156,7 @@ bool postgres_schema_check(PostgresStore *s, Error *err) {
 bool postgres_schema_migrate(PostgresStore *s, int *from, Error *err) {
     int compatible;
     bool ok = check_server(s, err) && check_session(s, err) && run(s, "BEGIN", err) && run(s, "SELECT pg_advisory_xact_lock(7522528173291155315)", err) &&
-              read_format(s, from, &compatible, err) && (*from == 0 || check_format(s, *from, compatible, err));
-    if (ok && *from == 0) ok = create(s, err);
+              read_format(s, from, &compatible, err) && check_newest(s, *from, compatible, err);
+    if (ok && *from < POSTGRES_FORMAT) ok = update(s, *from, err);
     return ok && run(s, "COMMIT", err);                      /* without it, closing the connection rolls back */
 }

@@ -79,6 +79,27 @@ bool store_url_check(Str url, Error *err) {
     return error_hint(err, "remove it from the URL, and put it into ~/.pgpass (PGPASSFILE) or a service (PGSERVICE)");
 }
 
+static void each_password(const PQconninfoOption *all, void (*each)(void *ctx, Str secret), void *ctx) {
+    static const char *const names[] = { "password", "sslpassword" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *secret = option(all, names[i]);
+        if (secret) each(ctx, str_from(secret));
+    }
+}
+
+void store_url_secrets(const char *location, void (*each)(void *ctx, Str secret), void *ctx) {
+    const char *variable = getenv("PGPASSWORD"), *hash = strrchr(location, '#');
+    if (!store_is_url(location)) return;
+    if (variable && variable[0]) each(ctx, str_from(variable));
+    const Postgres *api = has_password(str_from(location)) ? postgres_load(NULL) : NULL;
+    if (!api) return;
+    char *url = str_dup((Str){ location, hash ? (size_t)(hash - location) : strlen(location) }), *problem = NULL;
+    PQconninfoOption *all = api->conninfoParse(url, &problem);
+    if (problem) api->freemem(problem);
+    if (all) each_password(all, each, ctx), api->conninfoFree(all);
+    free(url);
+}
+
 void store_url_show(const char *location, Buf *out) {
     PostgresPlace p;
     if (!postgres_place_parse(location, &p, NULL)) return buf_add(out, STR("postgresql://…"));

@@ -21,6 +21,8 @@ typedef struct StoreLocation { Str root; const char *given, *url; Str project; }
 bool store_location(const StoreLocation *l, Buf *out, Error *err);
 bool store_is_url(const char *location);                     /* postgresql://… or postgres://…: a location that is not a file */
 bool store_url_check(Str url, Error *err);                   /* ERR_CONFIG: of another kind, or it contains a password. Loads no library */
+/* Calls `each` with the passwords in a location and in PGPASSWORD, decoded, for a redactor. */
+void store_url_secrets(const char *location, void (*each)(void *ctx, Str secret), void *ctx);
 void store_url_show(const char *location, Buf *out);         /* appends it without password, options and project */
 /* Creates or updates the tables of a database, which store_open never does. One process at a time. *from is 0 for a database without them. */
 bool store_migrate(const char *location, int *from, int *to, Error *err);

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/utf8.h"
+#include "store/store_queue.h"
 #include "tool/pipeline/control.h"
 #include "tool/pipeline/pipe.h"
 
@@ -242,6 +243,15 @@ bool run_end(Run *r, RunStatus status, Error *err) {
     return ok;
 }
 
+bool run_draining(const Run *r) { return r->config.drain && cancel_fired(r->config.drain); }
+
+bool run_hand_back(Run *r, Error *err) {
+    task_list_free(r);
+    bool ok = store_counts(r, err) && store_queue_back(r->store, r->id, err);
+    run_free(r);
+    return ok;
+}
+
 /* ---- accessors ---- */
 
 Runtime *run_runtime(Run *r) { return r->rt; }
@@ -273,11 +283,11 @@ bool run_turn_start(Run *r, Str text, Error *err) {
 enum { TITLE_CHARS = 80 };
 
 /* One line of at most TITLE_CHARS characters, redacted like events. */
-static void add_title(Run *r, Str prompt, Buf *out) {
+void run_title(Runtime *rt, Str prompt, Buf *out) {
     Buf text = { 0 };
     size_t chars = 0, n;
     buf_add(&text, prompt);
-    redact_stream(r->rt->redactor, &text);
+    redact_stream(rt->redactor, &text);
     Str from = str_trim(buf_str(&text));
     for (size_t i = 0; i < from.n && chars < TITLE_CHARS; i += n, chars++) {
         uint32_t c = utf8_decode(str_sub(from, i, from.n), &n);
@@ -290,7 +300,7 @@ static void add_title(Run *r, Str prompt, Buf *out) {
 bool run_note_title(Run *r, Str prompt, Error *err) {
     Buf title = { 0 };
     if (!r->store) return true;
-    add_title(r, prompt, &title);
+    run_title(r->rt, prompt, &title);
     bool ok = title.n == 0 || store_run_title(r->store, r->id, buf_str(&title), err);
     buf_clear(&title);
     return ok;

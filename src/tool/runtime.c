@@ -118,6 +118,8 @@ static void make_folder(const char *path) {
     free(p);
 }
 
+static void hide_secret(void *ctx, Str secret) { redact_add_value(((Runtime *)ctx)->redactor, secret); }
+
 /* The path of the journal as written, with links unresolved: the rules must cover links on the way. Without a journal, the record of running calls
  * is next to the path that was given. */
 static bool set_state(Runtime *rt, Error *err) {
@@ -131,7 +133,11 @@ static bool set_state(Runtime *rt, Error *err) {
     } else if (!rt->config.ephemeral) {
         ok = location_given(rt->project, rt->config.state, &path, err);
     }
-    if (ok && store_is_url(path.at)) rt->database = copy(rt, buf_str(&path)), ok = store_default_path(rt->project->root, &path, err);
+    if (ok && store_is_url(path.at)) {
+        rt->database = copy(rt, buf_str(&path));
+        store_url_secrets(rt->database, hide_secret, rt);
+        ok = store_default_path(rt->project->root, &path, err);
+    }
     if (ok && path.n) rt->rules.state = copy(rt, buf_str(&path));
     if (ok && !rt->config.ephemeral) rt->state = rt->rules.state;
     buf_clear(&path);

@@ -184,6 +184,7 @@ typedef struct RunConfig {
     bool served;                         /* a served client's run, which may last for ever: it has no turns, and
                                           * max_tool_calls applies only if set */
     bool resume;                         /* `id` is a stored run to resume; ERR_POLICY when another process holds it */
+    Cancel *drain;                       /* fires to stop before the next step, and to hand the run back to the queue; may be NULL */
     void *user;                          /* for higher rooms */
 } RunConfig;
 
@@ -200,11 +201,15 @@ void run_new_id(char out[RUN_ID_SIZE]);                      /* a UUID v7 */
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 /* Cancels running tasks, writes run.ended and frees the run. False with *err when the event could not be written. */
 bool run_end(Run *r, RunStatus status, Error *err);
+/* For a run from the queue: cancels running tasks, writes all events, makes the run ready for another worker, and frees it. */
+bool run_hand_back(Run *r, Error *err);
+bool run_draining(const Run *r);                             /* RunConfig.drain has fired */
 /* Waits until the run's events are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);
 /* The next message that another process sent to the run, and its number. run_note_message: messages up to n were delivered by an earlier process. */
 bool run_take_message(Run *r, int64_t *n, Buf *text);
 void run_note_message(Run *r, int64_t n);
+void run_title(Runtime *rt, Str prompt, Buf *out);            /* appends it: one line, redacted */
 bool run_note_title(Run *r, Str prompt, Error *err);         /* the first words of a run's first prompt are its title */
 Runtime *run_runtime(Run *r);
 Str run_id(const Run *r);

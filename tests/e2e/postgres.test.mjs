@@ -37,7 +37,7 @@ before(() => {
   url = control('start');
   const r = run(['-C', tmpdir(), 'store', 'migrate', '--json'], { env: { HARNESS_STATE: url } });
   assert.equal(r.status, 0, r.stderr);
-  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 1 });
+  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 2 });
 });
 after(() => control('stop'));
 
@@ -179,12 +179,32 @@ test('what is wrong with a database is said in one message, without the password
   sql('CREATE ROLE lazy LOGIN SUPERUSER; ALTER ROLE lazy SET synchronous_commit = off');
   await say(url.replace('postgres@', 'lazy@'), /synchronous_commit is off/);
   await say('postgresql://me:hunter2@[bad/x', /the URL of the store is not valid/);
+  for (const lease of ['0', '30s', '3601']) {
+    const r = await p.harness(['run', '-p', 'go'], { env: { HARNESS_LEASE: lease } });
+    assert.equal(r.status, 1, r.stdout);
+    assert.match(r.stderr, new RegExp(`HARNESS_LEASE: "${lease}" is not a number of seconds from 1 to 3600`));
+  }
   sql('UPDATE harness.about SET format = 7, compatible_from = 6');
-  await say(url, /tables of a newer harness \(format 7; this one supports 1\).*update harness/);
+  await say(url, /tables of a newer harness \(format 7; this one supports 2\).*update harness/);
   sql('UPDATE harness.about SET format = 0, compatible_from = 0');
   await say(url, /no tables of harness|older harness/);
-  sql('UPDATE harness.about SET format = 1, compatible_from = 1');
+  sql('UPDATE harness.about SET format = 2, compatible_from = 2');
   assert.equal((await p.say('go')).reply?.response, 'done after 3');
+});
+
+test('a password of the database does not reach the model or the events', async t => {
+  const tell = tool('return "the password is hunter2-of-url and hunter2-of-variable"', '');
+  const model = `
+def reply(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return {"text": messages[-1]["content"]}
+    return {"tool_calls": [{"name": "tell", "arguments": {}}]}
+`;
+  const p = kept(t, { ...scripted(model), '.harness/tools/tell.md': tell },
+    { at: `${url}&password=hunter2%2Dof%2Durl`, env: { PGPASSWORD: 'hunter2-of-variable' } });
+  const r = await p.say('go');
+  assert.match(r.reply?.response ?? r.stdout + r.stderr, /the password is \[redacted\] and \[redacted\]/);
+  assert.doesNotMatch(readFileSync(p.log, 'utf8'), /hunter2/);
 });
 
 test('store.url is a grant, and a password in it is refused', async t => {

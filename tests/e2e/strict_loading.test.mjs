@@ -73,7 +73,11 @@ const slips = [
   ['toolsPolicy', settings('toolsPolicy: {deny: [touch]}'), 'harness.md:2', '(did you mean "tools_policy"?)'],
   ['hook instead of hooks', settings('hook: []'), 'harness.md:2', '(did you mean "hooks"?)'],
   ['a section that is not indented', settings('limits:\ndeny: [mutating]'), 'harness.md:3', 'unknown key "deny"'],
-  ...['queue', 'approvals', 'otel', 'audit', 'prices'].map(key =>
+  ['queue.workspace: host', settings('queue: {workspace: host}'), 'harness.md:2', 'queue.workspace: this version has only shared'],
+  ['queue.workspace: snapshot', settings('queue: {workspace: snapshot}'), 'harness.md:2', 'queue.workspace: this version has only shared'],
+  ['queue.workspace: share', settings('queue: {workspace: share}'), 'harness.md:2', 'queue.workspace: expected'],
+  ['queue: workspaces', settings('queue: {workspaces: shared}'), 'harness.md:2', '(did you mean "workspace"?)'],
+  ...['approvals', 'otel', 'audit', 'prices'].map(key =>
     [`${key}, which this version does not have`, settings(`${key}: {}`), 'harness.md:2', `unknown key "${key}"`]),
   ['limtis in harness.yaml', { 'harness.yaml': 'limtis: {deny: [mutating]}\n' }, 'harness.yaml:1', '(did you mean "limits"?)'],
   ['limtis in .harness/harness.md', { '.harness/harness.md': '---\nlimtis: {deny: [mutating]}\n---\n' }, '.harness/harness.md:2', '(did you mean "limits"?)'],

@@ -6,6 +6,7 @@
 #include "agent/session.h"
 #include "cli/opening.h"
 #include "cli/past.h"
+#include "cli/queue.h"
 #include "cli/state.h"
 #include "cli/terminal/talk.h"
 #include "tool/task/task.h"
@@ -316,10 +317,15 @@ static int run(Running *r) {
     Error err = { 0 };
     int status = read_prompt(r, cli->args.n_operands ? cli->args.operands[0] : NULL);
     if (status >= 0) return status;
-    if (!read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!queue_check_flags(cli, &err) || !read_files(r, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (args_has(&cli->args, "--queue") && !r->prompt.n) {
+        error_set(&err, ERR_VALIDATION, "--queue needs a prompt: -p TEXT");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
     const char *writable[2] = { record, NULL };
     status = opening_open_agent(&r->open, cli, record ? writable : NULL);
     if (status >= 0) return status;
+    if (args_has(&cli->args, "--queue")) return queue_run(cli, &r->open, buf_str(&r->prompt));
     if (args_has(&cli->args, "--continue")) return continue_last(r);
     status = open_session(r, (Str){ 0 }, false);
     if (status >= 0) return status;

@@ -1,17 +1,21 @@
 /* harness runs cancel, runs say: commands to a run of another process. */
 #include <unistd.h>
 #include "cli/state.h"
+#include "store/store_queue.h"
 
 static bool send_command(Cli *cli, Store *s, const char *kind, Str body, Error *err) {
     Buf id = { 0 }, by = { 0 }, status = { 0 };
     bool ok = store_run_find(s, str_from(cli->args.operands[0]), &id, err) && store_run_status(s, buf_str(&id), &status, err);
     Str name = state_short_id(buf_str(&id));
-    if (ok && !str_eq(buf_str(&status), STR("running"))) {
+    bool queued = false, ended = false, running = ok && str_eq(buf_str(&status), STR("running"));
+    if (ok && strcmp(kind, "cancel") == 0) ok = store_queue_cancel(s, buf_str(&id), &queued, &ended, err);
+    if (ok && !running && !queued) {
         ok = error_set(err, ERR_VALIDATION, "run " STR_FMT " is not running: it is " STR_FMT, STR_ARG(name), STR_ARG(buf_str(&status)));
-        error_hint(err, "harness runs resume " STR_FMT " continues it", STR_ARG(name));
+        if (str_eq(buf_str(&status), STR("queued"))) error_hint(err, "harness worker works on it");
+        else error_hint(err, "harness runs resume " STR_FMT " continues it", STR_ARG(name));
     }
     buf_add_fmt(&by, "command line, uid %u", (unsigned)getuid());
-    ok = ok && store_command_put(s, buf_str(&id), str_from(kind), body, buf_str(&by), err);
+    ok = ok && (ended || store_command_put(s, buf_str(&id), str_from(kind), body, buf_str(&by), err));
     buf_clear(&id);
     buf_clear(&by);
     buf_clear(&status);

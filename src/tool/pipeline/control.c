@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "store/store_queue.h"
 
 enum { LOOK_NS = 200000000 };
 
@@ -86,7 +87,7 @@ static void look_at_question(Control *c, const ControlQuestion *q) {
 
 static void look(Control *c) {
     int64_t now = c->version;
-    if (store_lost(c->store)) {                                              /* another process may take the runs */
+    if (store_lost(c->store) || store_queue_cancelled(c->store)) {           /* lost: another process may take the runs */
         for (size_t i = 0; i < c->runs.n; i++) cancel_fire(c->runs.at[i]->cancel);
         return;
     }

@@ -252,6 +252,8 @@ static void test_cut_anywhere(void **state) {
 
 /* ---- locations ---- */
 
+static void add_secret(void *ctx, Str secret) { buf_add(ctx, secret), buf_add_char(ctx, ' '); }
+
 static void test_urls(void **state) {
     (void)state;
     static const struct { const char *url; bool ok; } cases[] = {
@@ -267,6 +269,13 @@ static void test_urls(void **state) {
     Buf out = { 0 };
     store_url_show("postgresql://me:secret@host:5/db?sslpassword=secret#p", &out);
     assert_str(buf_str(&out), "postgresql://me@host:5/db");
+    buf_reset(&out);
+    setenv("PGPASSWORD", "of-variable", 1);
+    store_url_secrets("postgresql://me:se%63ret@host:5/db?sslpassword=other#p", add_secret, &out);
+    store_url_secrets("postgresql://me@host/db#p", add_secret, &out);
+    store_url_secrets("/x/y.db", add_secret, &out);
+    unsetenv("PGPASSWORD");
+    assert_str(buf_str(&out), "of-variable secret other of-variable ");
     buf_clear(&out);
 }
 

@@ -1,0 +1,287 @@
+/* harness worker: works on queued runs. One process looks at the queue and starts another one for each run, `harness worker --once`, which takes the run
+ * and holds the lease itself: a run that crashes takes no other one with it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/session.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "cli/queue.h"
+#include "cli/state.h"
+#include "cli/terminal/interrupt.h"
+#include "store/store_queue.h"
+#include "tool/task/task.h"
+
+/* ---- one run ---- */
+
+typedef struct Working {
+    Cli *cli;
+    Opening open;
+    Store *store;
+    Agents *agents;
+    Session *session;
+    Cancel *drain;
+    Heap *heap;
+    Arena arena;
+    StoreTaken run;
+    QueueJob job;
+} Working;
+
+static void say_run(Cli *cli, Str id, const char *status, const char *why) {
+    Buf line = { 0 };
+    if (cli->json) buf_add_fmt(&cli->out, "{\"run\":\"" STR_FMT "\",\"status\":\"%s\"}\n", STR_ARG(id), status);
+    buf_add_fmt(&line, "run " STR_FMT " %s%s%s", STR_ARG(state_short_id(id)), status, why[0] ? ": " : "", why);
+    if (!cli->json || why[0]) cli_say(cli, why[0] ? SAY_WARNING : SAY_HINT, buf_str(&line));
+    cli_flush(cli);
+    buf_clear(&line);
+}
+
+static bool open_session(Working *w, Error *err) {
+    AgentsConfig agents = { .model = w->job.model, .effort = w->job.effort };
+    SessionConfig session = { .agent = buf_str(&w->run.agent), .max_turns = w->job.max_turns };
+    RunConfig run = { .id = buf_str(&w->run.id), .only = w->job.only, .n_only = w->job.n_only, .drain = w->drain };
+    opening_run_config(&w->open, &run);
+    mcp_remotes_list(w->open.servers, NULL);
+    return agent_set_new(w->open.rt, &agents, &w->agents, err) && session_open(w->agents, &session, &run, w->run.started, &w->session, err);
+}
+
+/* The agent had answered, and its process died before it could end the run. */
+static bool note_last_turn(Working *w, SessionReply *reply, Error *err) {
+    QueueTurn turn;
+    bool some = false;
+    if (!queue_last_turn(w->store, buf_str(&w->run.id), w->heap, &turn, &some, err)) return false;
+    reply->status = RUN_COMPLETED;
+    for (RunStatus s = RUN_COMPLETED; some && s <= RUN_INTERRUPTED; s++)
+        if (str_eq(turn.status, str_from(run_status_name(s)))) reply->status = s;
+    session_note_status(w->session, reply->status);
+    return true;
+}
+
+static bool answer(Working *w, SessionReply *reply, Error *err) {
+    Cancel *cancel = cancel_new(run_cancel(session_run(w->session)), 0);
+    bool ok;
+    if (session_unfinished(w->session)) ok = session_go_on(w->session, cancel, reply, err);
+    else if (session_message_count(w->session) == 0) ok = session_say(w->session, w->job.prompt, cancel, reply, err);
+    else ok = note_last_turn(w, reply, err);
+    cancel_free(cancel);
+    return ok;
+}
+
+static void ignore_task(void *ctx, Str id, Str tool) { (void)ctx, (void)id, (void)tool; }
+
+/* A run that was lost to another worker cannot be ended: that one does it. */
+static int end_run(Working *w, const SessionReply *reply, bool answered, const Error *why) {
+    Error err = { 0 };
+    Session *s = w->session;
+    bool back = answered && reply->status == RUN_INTERRUPTED;
+    w->session = NULL;
+    task_stop_all(session_run(s), ignore_task, NULL);
+    bool ok = back ? session_hand_back(s, &err) : session_close(s, &err);
+    if (!answered || !ok) {
+        say_run(w->cli, buf_str(&w->run.id), "given up", answered ? err.msg : why->msg);
+        return CLI_FAILED;
+    }
+    say_run(w->cli, buf_str(&w->run.id), back ? "handed back" : run_status_name(reply->status), reply->reason);
+    return CLI_OK;
+}
+
+/* Without the session nothing was written. A failure of the store leaves the run to the next worker; for another one, the run has failed. */
+static int not_started(Working *w, const Error *why) {
+    Error err = { 0 };
+    if (why->kind != ERR_IO && store_queue_fail(w->store, buf_str(&w->run.id), str_from(why->msg), &err)) {
+        say_run(w->cli, buf_str(&w->run.id), "failed", why->msg);
+        return CLI_OK;
+    }
+    return cli_fail(w->cli, CLI_FAILED, why);
+}
+
+static int work(Working *w) {
+    Error err = { 0 };
+    SessionReply reply = { 0 };
+    if (!queue_read_job(buf_str(&w->run.job), w->heap, &w->arena, &w->job, &err) || !open_session(w, &err)) return not_started(w, &err);
+    bool ok = answer(w, &reply, &err);
+    int status = end_run(w, &reply, ok, &err);
+    session_reply_clear(&reply);
+    return status;
+}
+
+static int take_one(Working *w) {
+    Error err = { 0 };
+    bool some = false;
+    Interrupt *interrupt = interrupt_start(w->drain);
+    interrupt_runtime(interrupt, w->open.rt);
+    w->store = runtime_store(w->open.rt, &err);
+    bool ok = w->store && store_queue_check(w->store, &err) && queue_check_project(runtime_project(w->open.rt), &err) &&
+              store_queue_join(w->store, "run", &err) && store_queue_reap(w->store, &err) && store_queue_take(w->store, &w->run, &some, &err);
+    int status = CLI_OK;
+    if (!ok) status = cli_fail(w->cli, CLI_FAILED, &err);
+    else if (some) status = work(w);
+    else if (!args_has(&w->cli->args, "--quiet")) cli_say(w->cli, SAY_HINT, STR("no run is ready"));
+    interrupt_stop(interrupt);
+    return status;
+}
+
+static int once(Cli *cli) {
+    Working w = { .cli = cli, .open = { .events = -1 }, .drain = cancel_new(NULL, 0), .heap = heap_new(0) };
+    int status = opening_open_agent(&w.open, cli, NULL);
+    if (status < 0) status = take_one(&w);
+    if (w.session) session_close(w.session, NULL);
+    agent_set_free(w.agents);
+    opening_close(&w.open);
+    buf_clear(&w.run.id);
+    buf_clear(&w.run.agent);
+    buf_clear(&w.run.job);
+    cancel_free(w.drain);
+    arena_clear(&w.arena);
+    heap_free(w.heap);
+    return status;
+}
+
+/* ---- many ---- */
+
+enum { CONCURRENCY_MAX = 256, PAUSE_MS_MAX = 30000 };
+static const int64_t LOOK_NS = 250000000, BUSY_NS = 20000000, REAP_NS = 1000000000;
+
+typedef struct Pool {
+    Cli *cli;
+    Store *store;
+    Cancel *stop;
+    VEC(pid_t) children;
+    VEC(char *) argv;                                    /* of a child; owned; NULL ends it */
+    int64_t most, reap_at, start_at, pause_ms;           /* monotonic times; pause_ms: after children that failed, until the next one */
+    bool failing;                                        /* the store: said once */
+} Pool;
+
+static bool read_concurrency(Cli *cli, int64_t *out, Error *err) {
+    const char *text = args_value(&cli->args, "--concurrency");
+    char *end;
+    *out = 1;
+    if (!text) return true;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || n < 1 || n > CONCURRENCY_MAX)
+        return error_set(err, ERR_VALIDATION, "--concurrency: \"%s\" is not a number from 1 to %d", text, CONCURRENCY_MAX);
+    return *out = n, true;
+}
+
+static void add_word(Pool *p, const char *word) { VEC_PUSH(&p->argv, str_dup(str_from(word))); }
+
+/* The flags of this command, for a child in the same folder. */
+static void make_argv(Pool *p) {
+    const Args *a = &p->cli->args;
+    static const char *const first[] = { "harness", "worker", "--once", "--quiet" }, *const own[] = { "--concurrency", "--chdir", "--quiet" };
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) add_word(p, first[i]);
+    for (size_t i = 0; i < a->n_flags; i++) {
+        bool skip = false;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) skip |= strcmp(a->flags[i].flag->name, own[k]) == 0;
+        if (!skip) add_word(p, a->flags[i].flag->name);
+        if (!skip && a->flags[i].value) add_word(p, a->flags[i].value);
+    }
+    VEC_PUSH(&p->argv, NULL);
+}
+
+/* In a session of its own: Ctrl-C at the terminal reaches only the parent, which passes it on. */
+static _Noreturn void be_child(const Pool *p, pid_t parent) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() == parent) execv("/proc/self/exe", p->argv.at);
+    _exit(CLI_FAILED);
+}
+
+static void start_child(Pool *p) {
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) be_child(p, parent);
+    if (child > 0) VEC_PUSH(&p->children, child);
+    else p->start_at = clock_mono_ns() + LOOK_NS;
+}
+
+/* A child that failed at once would fail again at once. */
+static void note_child(Pool *p, int how) {
+    bool failed = !(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    if (!failed) p->pause_ms = 0;
+    else p->pause_ms = p->pause_ms ? p->pause_ms * 2 : 250;
+    if (p->pause_ms > PAUSE_MS_MAX) p->pause_ms = PAUSE_MS_MAX;
+    if (failed) p->start_at = clock_mono_ns() + p->pause_ms * 1000000;
+}
+
+static void collect(Pool *p, bool wait) {
+    for (size_t i = 0; i < p->children.n;) {
+        int how = 0;
+        pid_t got = waitpid(p->children.at[i], &how, wait ? 0 : WNOHANG);
+        if (got == 0 || (got < 0 && errno == EINTR)) {
+            i += !wait;
+            continue;
+        }
+        note_child(p, how);
+        p->children.at[i] = VEC_LAST(&p->children);
+        (void)VEC_POP(&p->children);
+    }
+}
+
+/* *waiting: runs that could be taken, up to the number of free places. */
+static bool look(Pool *p, int64_t *waiting, Error *err) {
+    *waiting = 0;
+    if (!store_queue_join(p->store, "worker", err)) return false;
+    if (clock_mono_ns() >= p->reap_at) {
+        if (!store_queue_reap(p->store, err)) return false;
+        p->reap_at = clock_mono_ns() + REAP_NS;
+    }
+    int64_t room = p->most - (int64_t)p->children.n;
+    return room <= 0 || clock_mono_ns() < p->start_at || store_queue_ready(p->store, room, waiting, err);
+}
+
+static void serve(Pool *p) {
+    while (!cancel_fired(p->stop)) {
+        Error err = { 0 };
+        int64_t waiting;
+        collect(p, false);
+        bool ok = look(p, &waiting, &err);
+        if (!ok && !p->failing) cli_fail(p->cli, CLI_FAILED, &err);
+        if (ok && p->failing) cli_say(p->cli, SAY_HINT, STR("the database answers again"));
+        p->failing = !ok;
+        for (int64_t i = 0; ok && i < waiting; i++) start_child(p);
+        int64_t pause = p->children.n == (size_t)p->most ? BUSY_NS : LOOK_NS;
+        (void)cancel_sleep(p->stop, pause / 2 + (int64_t)random_below((uint64_t)pause), NULL);
+    }
+    for (size_t i = 0; i < p->children.n; i++) kill(p->children.at[i], SIGTERM);
+    collect(p, true);
+}
+
+static int many(Cli *cli) {
+    Pool p = { .cli = cli };
+    State s;
+    Error err = { 0 };
+    if (!read_concurrency(cli, &p.most, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!state_open(cli, &s)) return CLI_FAILED;
+    p.store = s.store;
+    p.stop = cancel_new(NULL, 0);
+    make_argv(&p);
+    bool ok = store_queue_check(p.store, &err) && queue_check_project(s.project, &err) && store_queue_join(p.store, "worker", &err);
+    if (ok) {
+        Interrupt *interrupt = interrupt_start(p.stop);
+        serve(&p);
+        interrupt_stop(interrupt);
+    }
+    state_close(&s);
+    cancel_free(p.stop);
+    VEC_CLEAR(&p.children);
+    for (size_t i = 0; i < p.argv.n; i++) free(p.argv.at[i]);
+    VEC_CLEAR(&p.argv);
+    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+}
+
+int command_worker(Cli *cli) {
+    Error err = { 0 };
+    bool alone = args_has(&cli->args, "--once");
+    if (alone && args_has(&cli->args, "--concurrency")) {
+        error_set(&err, ERR_VALIDATION, "--once takes one run: --concurrency has no effect on it");
+        return cli_fail(cli, CLI_WRONG_USE, &err);
+    }
+    return alone ? once(cli) : many(cli);
+}

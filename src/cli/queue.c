@@ -1,0 +1,226 @@
+#include "cli/queue.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "store/store_queue.h"
+#include "value/int.h"
+#include "value/json.h"
+#include "value/list.h"
+
+enum { PRIORITY_MAX = 1000, LOOK_US = 200000 };
+
+/* ---- flags ---- */
+
+static const char *const without_effect[] = { "--continue", "--tools", "--record", "--replay", "--file", "--yes", "--approve", "--events", "--allow-domain",
+                                              "--timeout", "--ask", "--ephemeral", "--lenient" };
+static const char *const of_queue[] = { "--priority", "--at", "--wait" };
+
+bool queue_check_flags(const Cli *cli, Error *err) {
+    bool queue = args_has(&cli->args, "--queue");
+    for (size_t i = 0; queue && i < sizeof without_effect / sizeof *without_effect; i++)
+        if (args_has(&cli->args, without_effect[i])) {
+            error_set(err, ERR_VALIDATION, "%s has no effect on a queued run", without_effect[i]);
+            return error_hint(err, "give it to harness worker, or remove --queue");
+        }
+    for (size_t i = 0; !queue && i < sizeof of_queue / sizeof *of_queue; i++)
+        if (args_has(&cli->args, of_queue[i])) return error_set(err, ERR_VALIDATION, "%s needs --queue", of_queue[i]);
+    return true;
+}
+
+bool queue_check_project(const Project *p, Error *err) {
+    Value v = value_member(p->settings.queue, "workspace");
+    if (value_is_string(v) && str_eq(value_str(v), STR("shared"))) return true;
+    error_set(err, ERR_CONFIG, "queued runs work in the folder of the project, several at a time, and harness.md does not say that they may");
+    return error_hint(err, "add queue: { workspace: shared }");
+}
+
+static bool read_number(const char *flag, const char *text, int64_t least, int64_t most, int64_t *out, Error *err) {
+    char *end;
+    if (!text) return true;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || n < least || n > most)
+        return error_set(err, ERR_VALIDATION, "%s: \"%s\" is not a number from %lld to %lld", flag, text, (long long)least, (long long)most);
+    return *out = n, true;
+}
+
+/* 15m: in so much time. 2026-01-02T03:04:05Z, or with an offset such as +02:00. */
+static bool read_time(const char *text, int64_t *wall_ns, Error *err) {
+    int64_t age;
+    struct tm t = { 0 };
+    int hours = 0, minutes = 0, used = 0;
+    char sign;
+    if (!text) return true;
+    if (clock_read_age(str_from(text), &age)) return *wall_ns = clock_wall_ns() + age, true;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &t);
+    bool utc = rest && strcmp(rest, "Z") == 0;
+    if (rest && !utc) rest = sscanf(rest, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) == 3 && !rest[used] && (sign == '+' || sign == '-') ? rest : NULL;
+    if (!rest || hours < 0 || hours > 14 || minutes < 0 || minutes > 59)
+        return error_set(err, ERR_VALIDATION, "--at: \"%s\" is neither a time like 2026-01-02T03:04:05Z nor a delay like 90s, 15m, 12h or 7d", text);
+    int64_t offset = utc ? 0 : (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+    return *wall_ns = (timegm(&t) - offset) * INT64_C(1000000000), true;
+}
+
+/* ---- the job ---- */
+
+static void add_names(Buf *out, const char *text) {
+    size_t n = 0;
+    buf_add_char(out, '[');
+    for (Str rest = str_from(text); rest.n;) {
+        ptrdiff_t comma = str_find_char(rest, ',');
+        Str name = str_trim(str_sub(rest, 0, comma < 0 ? rest.n : (size_t)comma));
+        if (name.n && n++) buf_add_char(out, ',');
+        if (name.n) json_write_string(out, name, false);
+        rest = str_sub(rest, comma < 0 ? rest.n : (size_t)comma + 1, rest.n);
+    }
+    buf_add_char(out, ']');
+}
+
+/* The prompt is redacted as in events: the database must not hold secrets. */
+static void write_job(const Cli *cli, Runtime *rt, Str prompt, int64_t max_turns, Buf *out) {
+    const char *model = args_value(&cli->args, "--model"), *effort = args_value(&cli->args, "--effort"), *only = args_value(&cli->args, "--only");
+    Buf text = { 0 };
+    buf_add(&text, prompt);
+    redact_stream(runtime_redactor(rt), &text);
+    event_data_start(out);
+    event_data_str(out, "prompt", buf_str(&text));
+    if (model) event_data_str(out, "model", str_from(model));
+    if (effort) event_data_str(out, "effort", str_from(effort));
+    if (max_turns) event_data_int(out, "max_turns", max_turns);
+    buf_reset(&text);
+    if (only) add_names(&text, only), event_data_raw(out, "only", buf_str(&text));
+    event_data_end(out);
+    buf_clear(&text);
+}
+
+bool queue_read_job(Str json, Heap *heap, Arena *arena, QueueJob *out, Error *err) {
+    Value v;
+    if (!json_read(heap, json, NULL, &v, err)) return error_wrap(err, "the job of a queued run");
+    if (!value_is_dict(v)) return error_set(err, ERR_VALIDATION, "the job of a queued run is not an object");
+    Value turns = value_member(v, "max_turns"), only = value_member(v, "only");
+    *out = (QueueJob){ .prompt = value_member_text(v, "prompt"), .model = value_member_text(v, "model"), .effort = value_member_text(v, "effort") };
+    if (value_is_int(turns) && !int_to_i64(turns, &out->max_turns)) out->max_turns = 0;
+    if (value_is_list(only)) {
+        Str *names = ARENA_ARRAY(arena, Str, value_list(only)->n + 1);
+        for (uint32_t i = 0; i < value_list(only)->n; i++)
+            if (value_is_string(value_list(only)->at[i])) names[out->n_only++] = value_str(value_list(only)->at[i]);
+        out->only = names;
+    }
+    return str_trim(out->prompt).n > 0 || error_set(err, ERR_VALIDATION, "the job of a queued run has no prompt");
+}
+
+/* ---- the answer ---- */
+
+typedef struct Looking { Buf data; bool some; } Looking;
+
+static bool keep_turn(void *ctx, const Event *e) {
+    Looking *l = ctx;
+    if (e->depth != 0 || !str_eq(e->type, STR("turn.ended"))) return true;
+    buf_reset(&l->data);
+    buf_add(&l->data, e->data);
+    return l->some = true;
+}
+
+bool queue_last_turn(Store *s, Str run, Heap *heap, QueueTurn *out, bool *some, Error *err) {
+    Looking l = { 0 };
+    Value v = VALUE_GONE;
+    bool ok = store_event_each(s, run, 0, keep_turn, &l, err) && (!l.some || json_read(heap, buf_str(&l.data), NULL, &v, err));
+    *some = ok && value_is_dict(v);
+    if (*some) *out = (QueueTurn){ value_member_text(v, "status"), value_member_text(v, "response"), value_member_text(v, "reason") };
+    buf_clear(&l.data);
+    return ok;
+}
+
+typedef struct Ended { Buf status, usage; int64_t turns, calls; bool over; } Ended;
+
+static bool note_ended(void *ctx, const StoreRun *r) {
+    Ended *e = ctx;
+    e->over = r->ended_ns > 0;
+    if (!e->over) return true;
+    buf_add(&e->status, r->status);
+    buf_add(&e->usage, r->usage);
+    e->turns = r->turns;
+    e->calls = r->tool_calls;
+    return true;
+}
+
+static void print_answer(Cli *cli, Str id, const Ended *e, const QueueTurn *t) {
+    Buf *b = &cli->out;
+    if (cli->json) {
+        event_data_start(b);
+        event_data_str(b, "run", id);
+        event_data_str(b, "status", buf_str(&e->status));
+        event_data_str(b, "response", t->response);
+        if (t->reason.n) event_data_str(b, "reason", t->reason);
+        event_data_int(b, "turns", e->turns);
+        event_data_int(b, "tool_calls", e->calls);
+        event_data_raw(b, "usage", buf_str(&e->usage));
+        event_data_end(b);
+        buf_add_char(b, '\n');
+        return;
+    }
+    cli_add_bytes(cli, t->response);
+    if (t->response.n && t->response.at[t->response.n - 1] != '\n') buf_add_char(b, '\n');
+    if (str_eq(buf_str(&e->status), STR("completed"))) return;
+    Buf line = { 0 };
+    buf_add_fmt(&line, "%s%s" STR_FMT, e->status.at, t->reason.n ? ": " : "", STR_ARG(t->reason));
+    cli_say(cli, SAY_ERROR, buf_str(&line));
+    buf_clear(&line);
+}
+
+/* Ctrl-C ends only the wait. */
+static int wait_for(Cli *cli, Store *s, Str id) {
+    Ended e = { 0 };
+    Error err = { 0 };
+    Heap *h = heap_new(0);
+    QueueTurn turn = { 0 };
+    bool found = true, some = false, ok = true;
+    while (ok && !e.over) {
+        ok = store_run_get(s, id, note_ended, &e, &found, &err) && (found || error_set(&err, ERR_VALIDATION, "run " STR_FMT " was removed", STR_ARG(id)));
+        if (ok && !e.over) usleep(LOOK_US);
+    }
+    ok = ok && queue_last_turn(s, id, h, &turn, &some, &err);
+    int status = ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
+    if (ok) print_answer(cli, id, &e, &turn);
+    if (ok && !str_eq(buf_str(&e.status), STR("completed"))) status = CLI_FAILED;
+    heap_free(h);
+    buf_clear(&e.status);
+    buf_clear(&e.usage);
+    return status;
+}
+
+/* ---- putting ---- */
+
+static bool put(Cli *cli, Opening *o, Store *s, Str prompt, const char *id, Error *err) {
+    StoreJob j = { .id = str_from(id), .agent = str_from(args_value(&cli->args, "--agent")) };
+    int64_t max_turns = 0;
+    Buf job = { 0 }, title = { 0 };
+    bool ok = read_number("--priority", args_value(&cli->args, "--priority"), -PRIORITY_MAX, PRIORITY_MAX, &j.priority, err) &&
+              read_number("--max-turns", args_value(&cli->args, "--max-turns"), 1, INT32_MAX, &max_turns, err) &&
+              read_time(args_value(&cli->args, "--at"), &j.wake_ns, err);
+    if (ok && j.agent.n && !project_agent(runtime_project(o->rt), j.agent)) ok = error_set(err, ERR_CONFIG, "agent \"" STR_FMT "\" is not defined", STR_ARG(j.agent));
+    if (ok) {
+        write_job(cli, o->rt, prompt, max_turns, &job);
+        run_title(o->rt, prompt, &title);
+        j.job = buf_str(&job);
+        j.title = buf_str(&title);
+        ok = store_queue_put(s, &j, err);
+    }
+    buf_clear(&job);
+    buf_clear(&title);
+    return ok;
+}
+
+int queue_run(Cli *cli, Opening *o, Str prompt) {
+    Error err = { 0 };
+    char id[RUN_ID_SIZE];
+    Store *s = runtime_store(o->rt, &err);
+    run_new_id(id);
+    if (!s || !store_queue_check(s, &err) || !queue_check_project(runtime_project(o->rt), &err) || !put(cli, o, s, prompt, id, &err))
+        return cli_fail(cli, err.kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, &err);
+    if (args_has(&cli->args, "--wait")) return wait_for(cli, s, str_from(id));
+    buf_add_fmt(&cli->out, cli->json ? "{\"run\":\"%s\"}\n" : "%s\n", id);
+    return CLI_OK;
+}

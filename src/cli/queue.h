@@ -1,0 +1,18 @@
+/* Runs in the queue of a database: what `harness run --queue` puts there and `harness worker` reads. */
+#pragma once
+#include "cli/opening.h"
+
+/* ERR_VALIDATION: a flag that has no effect on a queued run, or one that needs --queue. */
+bool queue_check_flags(const Cli *cli, Error *err);
+/* ERR_CONFIG: queue.workspace of the project does not say that its runs may share its folder. */
+bool queue_check_project(const Project *p, Error *err);
+/* Puts a run with this prompt into the queue and prints its id; with --wait, waits for its end and prints its answer. Exit status. */
+int queue_run(Cli *cli, Opening *o, Str prompt);
+
+/* What a worker needs to start a run. Texts are in `heap`. */
+typedef struct QueueJob { Str prompt, model, effort; int64_t max_turns; const Str *only; size_t n_only; } QueueJob;
+bool queue_read_job(Str json, Heap *heap, Arena *arena, QueueJob *out, Error *err);
+
+/* The last turn of the agent that has ended: *some is false if there is none. Texts are in `heap`. */
+typedef struct QueueTurn { Str status, response, reason; } QueueTurn;
+bool queue_last_turn(Store *s, Str run, Heap *heap, QueueTurn *out, bool *some, Error *err);
