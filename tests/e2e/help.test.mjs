@@ -9,6 +9,7 @@ const examplesOf = text => (text.match(/\nExample: (.*)/)?.[1] ?? text.split('\n
 const commands = [...run(['help', '--markdown']).stdout.matchAll(/^## harness (.+)$/gm)].map(m => m[1].split(' '));
 
 const files = {
+  'draft.json': '{"files": {"harness.md": "---\\nmodel: {provider: script, name: x, script: x.star}\\n---\\n"}}',
   'README.md': 'A project.\n', 'Makefile': 'test:\n\t@echo tested\n', 'package.json': '{}\n', 'docs/reference/cli.md': '',
   'tools.json': '{"tools": [{"name": "changed", "command": ["/bin/echo", "[]"]}]}\n',
   'tool.schema.json': '{"type": "object"}\n', 'arguments.json': '{}\n',
@@ -18,7 +19,7 @@ const files = {
 };
 
 // These commands ask a server or the user's shell, or run until they are stopped, so the test only parses them.
-const elsewhere = /^harness (console|mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show|say|cancel|fork)|approvals (approve|deny|revoke)|trust forget|guard (claude|replay|doctor|export|install|uninstall)|sandbox --allow-domain)|\bjq\b|\bharness store (copy|migrate)\b/;
+const elsewhere = /^harness (console|workers?\b|mcp (tools|call|request|skill|serve|approve|add)|runs (resume|show|say|cancel|fork)|approvals (approve|deny|revoke)|trust forget|guard (claude|replay|doctor|export|install|uninstall)|sandbox --allow-domain)|\bjq\b|\bharness store (copy|migrate)\b/;
 
 test('each example of each command works', t => {
   const dir = folder(t);
