@@ -1,5 +1,4 @@
 #include "cli/queue.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,20 +45,28 @@ static bool read_number(const char *flag, const char *text, int64_t least, int64
     return *out = n, true;
 }
 
+/* +02:00, in seconds. */
+static bool read_offset(const char *text, int64_t *out) {
+    if (strlen(text) != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return false;
+    for (int i = 1; i < 6; i++)
+        if (i != 3 && (text[i] < '0' || text[i] > '9')) return false;
+    int hours = (text[1] - '0') * 10 + text[2] - '0', minutes = (text[4] - '0') * 10 + text[5] - '0';
+    *out = (hours * 60 + minutes) * 60 * (text[0] == '-' ? -1 : 1);
+    return hours <= 14 && minutes <= 59;
+}
+
 /* 15m: in so much time. 2026-01-02T03:04:05Z, or with an offset such as +02:00. */
 static bool read_time(const char *text, int64_t *wall_ns, Error *err) {
     int64_t age;
     struct tm t = { 0 };
-    int hours = 0, minutes = 0, used = 0;
-    char sign;
+    int64_t offset = 0;
     if (!text) return true;
     if (clock_read_age(str_from(text), &age)) return *wall_ns = clock_wall_ns() + age, true;
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &t);
     bool utc = rest && strcmp(rest, "Z") == 0;
-    if (rest && !utc) rest = sscanf(rest, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) == 3 && !rest[used] && (sign == '+' || sign == '-') ? rest : NULL;
-    if (!rest || hours < 0 || hours > 14 || minutes < 0 || minutes > 59)
+    if (rest && !utc && !read_offset(rest, &offset)) rest = NULL;
+    if (!rest)
         return error_set(err, ERR_VALIDATION, "--at: \"%s\" is neither a time like 2026-01-02T03:04:05Z nor a delay like 90s, 15m, 12h or 7d", text);
-    int64_t offset = utc ? 0 : (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
     return *wall_ns = (timegm(&t) - offset) * INT64_C(1000000000), true;
 }
 

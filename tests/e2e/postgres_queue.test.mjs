@@ -308,13 +308,13 @@ test('a ledger that must not be written twice, while workers are killed, stopped
   const next = random(seed), many = Math.min(8, Math.max(3, Math.ceil(runs / 8)));
   console.log(`         ledger: ${runs} runs, ${many} workers, HARNESS_QUEUE_SEED=${seed}`);
   // One line for each call: the run, then the number of the call. append writes a line at once.
-  const ledger = tool('fs.append("ledger.log", "%s %d\\n" % (args["run"], args["n"]))\nsleep(0.1)\nreturn "written"',
+  const ledger = tool('fs.append("ledger.log", "%s %d\\n" % (args["run"], args["n"]))\nsleep(0.2)\nreturn "written"',
     'parameters:\n  run: { type: string, required: true }\n  n: { type: integer, required: true }');
   const model = `
 def reply(messages, tools):
     run = messages[-1]["content"] if messages[-1]["role"] == "user" else [m for m in messages if m["role"] == "user"][0]["content"]
     done = [m for m in messages if m["role"] == "tool"]
-    if len(done) < 4:
+    if len(done) < 8:
         return {"tool_calls": [{"name": "ledger", "arguments": {"run": run, "n": len(done)}}]}
     return {"text": " ".join(["?" if "outcome unknown" in m["content"] else "+" for m in done])}
 `;
@@ -329,9 +329,9 @@ def reply(messages, tools):
   const faults = { kill: 0, stop: 0, term: 0, restart: 0 };
   const stopped = [];
   const deadline = Date.now() + 60000 + runs * 2000;
-  for (let restarts = 0; left() > 0;) {
+  for (let i = 0, restarts = 0; i % 5 !== 0 || left() > 0; i++) {
     assert.ok(Date.now() < deadline, `seed ${seed}: ${left()} runs are left\n${workers.map(w => w.out.slice(-800)).join('\n')}`);
-    await wait(20 + next() * 120);
+    await wait(20 + next() * 80);
     const all = workers.flatMap(x => children(x.child.pid)), at = Math.floor(next() * many), w = workers[at];
     const run = all[Math.floor(next() * all.length)], what = next();
     if (what < 0.4 && run) { try { process.kill(run, 'SIGKILL'); faults.kill++; } catch { /* it has ended */ } }
@@ -339,7 +339,7 @@ def reply(messages, tools):
       try { process.kill(run, 'SIGSTOP'); } catch { continue; }
       faults.stop++;
       stopped.push(wait(2500 + next() * 1000).then(() => { try { process.kill(run, 'SIGCONT'); } catch { /* it was killed */ } }));
-    } else if (what < 0.75) {
+    } else if (what >= 0.6 && what < 0.7) {
       faults.term++;
       w.child.kill('SIGTERM');
       workers[at] = p.worker(['--concurrency', '2']);

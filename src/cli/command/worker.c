@@ -201,9 +201,9 @@ static void start_child(Pool *p) {
     else p->start_at = clock_mono_ns() + LOOK_NS;
 }
 
-/* A child that failed at once would fail again at once. */
+/* A child that cannot load the project or reach the database would fail again at once. How often a run kills its process is limited by the queue. */
 static void note_child(Pool *p, int how) {
-    bool failed = !(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    bool failed = WIFEXITED(how) && WEXITSTATUS(how) != 0;
     if (!failed) p->pause_ms = 0;
     else p->pause_ms = p->pause_ms ? p->pause_ms * 2 : 250;
     if (p->pause_ms > PAUSE_MS_MAX) p->pause_ms = PAUSE_MS_MAX;
