@@ -102,19 +102,26 @@ static void write_job(const Cli *cli, Runtime *rt, Str prompt, int64_t max_turns
     buf_clear(&text);
 }
 
+static bool read_only(Value v, Arena *arena, QueueJob *out) {
+    if (!value_is_list(v)) return false;
+    const List *list = value_list(v);
+    Str *names = ARENA_ARRAY(arena, Str, list->n + 1);
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (!value_is_string(list->at[i])) return false;
+        names[out->n_only++] = value_str(list->at[i]);
+    }
+    return out->only = names, true;
+}
+
 bool queue_read_job(Str json, Heap *heap, Arena *arena, QueueJob *out, Error *err) {
     Value v;
     if (!json_read(heap, json, NULL, &v, err)) return error_wrap(err, "the job of a queued run");
     if (!value_is_dict(v)) return error_set(err, ERR_VALIDATION, "the job of a queued run is not an object");
     Value turns = value_member(v, "max_turns"), only = value_member(v, "only");
     *out = (QueueJob){ .prompt = value_member_text(v, "prompt"), .model = value_member_text(v, "model"), .effort = value_member_text(v, "effort") };
-    if (value_is_int(turns) && !int_to_i64(turns, &out->max_turns)) out->max_turns = 0;
-    if (value_is_list(only)) {
-        Str *names = ARENA_ARRAY(arena, Str, value_list(only)->n + 1);
-        for (uint32_t i = 0; i < value_list(only)->n; i++)
-            if (value_is_string(value_list(only)->at[i])) names[out->n_only++] = value_str(value_list(only)->at[i]);
-        out->only = names;
-    }
+    if (!value_is_gone(turns) && (!value_is_int(turns) || !int_to_i64(turns, &out->max_turns)))
+        return error_set(err, ERR_VALIDATION, "the job of a queued run: max_turns is not a number");
+    if (!value_is_gone(only) && !read_only(only, arena, out)) return error_set(err, ERR_VALIDATION, "the job of a queued run: only is not a list of names");
     return str_trim(out->prompt).n > 0 || error_set(err, ERR_VALIDATION, "the job of a queued run has no prompt");
 }
 

@@ -275,6 +275,19 @@ test('a job that this worker cannot start has failed, with the reason', async t 
   assert.equal(p.state(id), 'ended');
 });
 
+test('a job with a restriction that cannot be read does not run', async t => {
+  const p = queued(t, { ...scripted(rounds(1)), '.harness/tools/effect.md': effect() });
+  for (const [job, why] of [['{"prompt":"go","only":"other"}', /only is not a list of names/], ['{"prompt":"go","only":[1]}', /only is not a list of names/], ['{"prompt":"go","max_turns":"2"}', /max_turns is not a number/], ['[]', /not an object/]]) {
+    const id = await p.put('go');
+    sql(`UPDATE harness.runs SET job = convert_to('${job}', 'UTF8') WHERE id = '${id}'`);
+    const w = p.worker(['--once', '--json']);
+    await w.ended;
+    assert.equal((await p.one(id)).status, 'failed', w.out);
+    assert.match((await p.harness(['runs', 'show', id, '--json'])).stdout, why);
+  }
+  assert.deepEqual(p.effects(), []);
+});
+
 test('a run whose workers die five times without an event has failed', async t => {
   const p = queued(t, { ...scripted(rounds(1)), '.harness/tools/effect.md': effect() });
   const id = await p.put('go');
