@@ -34,12 +34,12 @@ const sql = text => {
   return r.stdout.trim();
 };
 
-async function until(what, done, ms = 30000) {
+async function until(what, done, { ms = 30000, also = () => '' } = {}) {
   for (const end = Date.now() + ms; Date.now() < end;) {
     if (await done()) return;
     await wait(20);
   }
-  assert.fail(`${what}: not within ${ms} ms`);
+  assert.fail(`${what}: not within ${ms} ms ${also()}`);
 }
 
 const shared = 'queue: { workspace: shared }';
@@ -189,10 +189,21 @@ test('the worker is killed: its runs finish their step and are handed back', asy
   const first = p.worker();
   await until('an effect', () => p.effects().length > 0);
   first.child.kill('SIGKILL');
-  await until('the run is ready again', () => p.state(id) === 'ready');
+  await until('the run is ready again', () => p.state(id) === 'ready', { also: () => `${p.state(id)}: ${p.effects().length} effects, ${p.events(id).at(-1)}: ${first.out}` });
   const second = p.worker(['--once']);
   assert.equal(await second.ended, 0, second.out);
   assert.deepEqual(p.effects(), [...Array(8).keys()].map(String));
+});
+
+test('SIGHUP counts once: the kernel sends it for each thread of a worker that dies', async t => {
+  const p = queued(t, { ...scripted(rounds(4)), '.harness/tools/effect.md': slowly(0.5) });
+  const id = await p.put('go'), w = p.worker(['--once']);
+  await until('an effect', () => p.effects().length > 0);
+  w.child.kill('SIGHUP');
+  await wait(50);
+  w.child.kill('SIGHUP');
+  assert.equal(await w.ended, 0, w.out);
+  assert.deepEqual([p.state(id), p.effects().length, p.events(id).at(-1)], ['ready', 1, 'tool.completed']);
 });
 
 test('runs cancel: one that waits ends at once, one that runs is stopped by its worker', async t => {

@@ -183,13 +183,15 @@ static void make_argv(Pool *p) {
     VEC_PUSH(&p->argv, NULL);
 }
 
-/* In a session of its own: Ctrl-C at the terminal reaches only the parent, which passes it on. */
+/* In a session of its own: Ctrl-C at the terminal reaches only the parent, which passes it on. SIGHUP is the signal of the parent's death, even if the
+ * parent ignores it (nohup). */
 static _Noreturn void be_child(const Pool *p, pid_t parent) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGHUP, SIG_DFL);
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGHUP);
     if (getppid() == parent) execv("/proc/self/exe", p->argv.at);
     _exit(CLI_FAILED);
 }

@@ -43,6 +43,7 @@ static _Noreturn void leave(Interrupt *i) {
 
 static void *watch(void *arg) {
     Interrupt *i = arg;
+    bool hung_up = false;
     for (;;) {
         struct pollfd fds[] = { { i->signals, POLLIN, 0 }, { i->stop, POLLIN, 0 } };
         if (poll(fds, 2, -1) < 0) continue;
@@ -50,6 +51,8 @@ static void *watch(void *arg) {
         struct signalfd_siginfo info;
         if (read(i->signals, &info, sizeof info) != (ssize_t)sizeof info) continue;
         if (info.ssi_signo != SIGINT) atomic_store(&ended, true);
+        if (info.ssi_signo == SIGHUP && hung_up) continue;
+        hung_up = hung_up || info.ssi_signo == SIGHUP;
         if (atomic_exchange(&i->got, (int)info.ssi_signo)) leave(i);
         cancel_fire(i->cancel);
     }

@@ -1,5 +1,6 @@
 /* Ctrl-C, SIGTERM and other terminating signals during work: the first fires a token, so that everything ends properly.
- * A second one kills all processes of calls, verifies the protected files, and exits. */
+ * A second one kills all processes of calls, verifies the protected files, and exits. SIGHUP counts once: the kernel may send it repeatedly, when a
+ * terminal closes, or, as PR_SET_PDEATHSIG, for each thread of a parent that dies. */
 #pragma once
 #include "base/cancel.h"
 #include "tool/runtime.h"
