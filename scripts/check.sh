@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The slow checks: all tests under the sanitizers and in the hostile build, both compilers with
+# The slow checks: tests under the sanitizers and in the hostile build, both compilers with
 # warnings as errors, static analysis, pages in a real browser, random programs compared with the Go implementation, short
 # fuzzing. Arguments select steps: scripts/check.sh asan tidy
 set -euo pipefail

@@ -27,14 +27,15 @@ read -r unit_failed unit_total < <(
 ((status == 0 || unit_failed > 0)) || unit_failed=1
 
 echo "== end-to-end tests ($preset)"
-# Each build runs the tests it is useful for: release and asan all; tsan those in which threads meet; hostile (a collection at every
-# safepoint) those that run scripts. HARNESS_ALL=1 runs all tests in all builds.
+# Each build runs the tests it is useful for: release all; asan all but the longest of those that mostly test the kernel, a terminal or another
+# program; tsan those in which threads meet; hostile (a collection at every safepoint) those that run scripts. HARNESS_ALL=1 runs all tests in all builds.
+only=. but='^$'
 case $preset${HARNESS_ALL:+-all} in
+  asan) but='bridge_desktop|mcp_conformance|postgres_queue|protected_|sandbox_(escapes|levels|limits|memory)|screens' ;;
   tsan) only='agent_(calls|limits|faults|secrets)|approvals|call_(nested|runtime|tasks)|console\.|embed|mcp_(client|features|hostile|http|stdio)\.|talk\.|test\.' ;;
   hostile) only='agent_(calls|meta)|builtin|call_(guards|kinds|nested|record|steps)|hostile|injection|json|mutate|starlark|template\.|test\.' ;;
-  *) only=. ;;
 esac
-mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)")
+mapfile -t tests < <(printf '%s\n' tests/e2e/*.test.mjs | grep -E "/($only)" | grep -vE "/($but)")
 # Tests mostly wait, so run a few files at a time.
 node_tests "$logs/e2e" 3 "${tests[@]}"
 
