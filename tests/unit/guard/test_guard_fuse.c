@@ -67,7 +67,7 @@ static void blocked_signals(void) {
 
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
-#define DELAYS_SIGNALS                   /* recurses until the next call of a libc function fails */
+#define DELAYS_SIGNALS                   /* until the next call of a libc function; and a stack that overflows in its own code ends the process */
 #endif
 #endif
 
@@ -97,7 +97,11 @@ static void deep(void) { guard_fuse_arm(VENDOR_CLAUDE, 20000); overflow(0); }
 static void test_crashes(void **state) {
     (void)state;
     expect(null_write, "ended unexpectedly");
+#ifdef DELAYS_SIGNALS
+    (void)deep;
+#else
     expect(deep, "ended unexpectedly");
+#endif
 }
 #endif
 
