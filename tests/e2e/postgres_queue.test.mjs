@@ -270,7 +270,7 @@ test('what cannot work is said in one message', async t => {
   await wrong(['run', '-p', 'x', '--queue', '--at', 'noon'], /--at: "noon" is neither a time/);
   await wrong(['worker', '--concurrency', '0'], /--concurrency: "0" is not a number from 1 to 256/);
   await wrong(['worker', '--once', '--concurrency', '2'], /--concurrency has no effect/);
-  assert.equal((await p.harness(['run', '-p', 'x', '--queue', '--agent', 'nobody'])).status, 1);
+  assert.equal((await p.harness(['run', '-p', 'x', '--queue', '--agent', 'missing'])).status, 1);
   assert.deepEqual(await p.runs(), []);
   await p.put('x', ['--at', '2001-02-03T04:05:06+01:00']);
   assert.equal(sql(`SELECT extract(epoch FROM wake_at)::bigint FROM harness.runs WHERE project = '${p.project}'`), '981169506');

@@ -104,3 +104,14 @@ static inline int64_t number(const char *path, const char *text) {
     api->close_v2(db);
     return n;
 }
+
+static inline bool place_count_break(void *ctx, const StoreBreak *b) { (void)b; ++*(int *)ctx; return true; }
+
+/* The chain of the run has no break; returns the number of its events. */
+static inline uint64_t place_whole(StorePlace *p, Store *s, const char *run) {
+    StoreChecked c;
+    int breaks = 0;
+    must(p, store_run_verify(s, str_from(run), &c, place_count_break, &breaks, &p->err));
+    assert_int_equal(breaks, 0);
+    return c.events;
+}

@@ -16,16 +16,6 @@ static bool emit(Store *s, const char *run, uint64_t seq, Error *err) {
 
 static bool write_one(Store *s, const char *run, uint64_t seq, Error *err) { return emit(s, run, seq, err) && store_flush(s, err); }
 
-static bool count_break(void *ctx, const StoreBreak *b) { (void)b; ++*(int *)ctx; return true; }
-
-static uint64_t whole(StorePlace *p, Store *s, const char *run) {
-    StoreChecked c;
-    int breaks = 0;
-    must(p, store_run_verify(s, str_from(run), &c, count_break, &breaks, &p->err));
-    assert_int_equal(breaks, 0);
-    return c.events;
-}
-
 /* The lease of every process of the project ends, as seen from another machine. */
 static void end_leases(StorePlace *p) {
     char text[200];
@@ -72,7 +62,7 @@ static void test_fence(void **state) {
     all_refused(&p, old);                                    /* also when the run has no owner again */
     must(&p, store_run_status(fresh, STR("r"), &status, &p.err));
     assert_str(buf_str(&status), "completed");
-    assert_int_equal(whole(&p, fresh, "r"), 3);
+    assert_int_equal(place_whole(&p, fresh, "r"), 3);
     buf_clear(&status);
     store_close(old);
     store_close(fresh);
@@ -104,7 +94,7 @@ static void test_fence_waits(void **state) {
     pthread_join(thread, &wrote);
     assert_null(wrote);
     assert_int_equal(p.err.kind, ERR_POLICY);
-    assert_int_equal(whole(&p, fresh, "r"), 1);
+    assert_int_equal(place_whole(&p, fresh, "r"), 1);
     store_close(old);
     store_close(fresh);
     place_close(&p);
@@ -230,11 +220,11 @@ static void cut_during(StoreSql sql, int how) {
         must(&p, write_one(s, "r", seq, &p.err));
         assert_int_equal(atomic_load(&x.cut), CUT_NOT);
     }
-    assert_int_equal(whole(&p, s, "r"), 6);
+    assert_int_equal(place_whole(&p, s, "r"), 6);
     assert_true(emit(s, "r", 7, &p.err));
     atomic_store(&x.cut, how);
     must(&p, store_run_end(s, &(StoreRun){ .id = STR("r"), .status = STR("completed") }, &p.err));
-    assert_int_equal(whole(&p, s, "r"), 7);
+    assert_int_equal(place_whole(&p, s, "r"), 7);
     store_close(s);
     proxy_close(&x);
     place_close(&p);

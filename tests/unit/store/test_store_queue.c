@@ -39,16 +39,6 @@ static void has_status(StorePlace *p, Store *s, const char *run, const char *exp
     buf_clear(&status);
 }
 
-static bool count_break(void *ctx, const StoreBreak *b) { (void)b; ++*(int *)ctx; return true; }
-
-static uint64_t whole(StorePlace *p, Store *s, const char *run) {
-    StoreChecked c;
-    int breaks = 0;
-    must(p, store_run_verify(s, str_from(run), &c, count_break, &breaks, &p->err));
-    assert_int_equal(breaks, 0);
-    return c.events;
-}
-
 /* The lease of one worker ends, as after a machine lost its power. */
 static void end_lease(StorePlace *p, Store *s) {
     char text[200];
@@ -182,7 +172,7 @@ static void test_takeover(void **state) {
     all_refused(&p, old);
     must(&p, store_run_end(fresh, &(StoreRun){ .id = STR("r"), .status = STR("completed") }, &p.err));
     all_refused(&p, old);
-    assert_int_equal(whole(&p, fresh, "r"), 2);
+    assert_int_equal(place_whole(&p, fresh, "r"), 2);
     must(&p, store_queue_reap(fresh, &p.err));
     take(&p, fresh, "");
     has_status(&p, fresh, "r", "completed");
@@ -242,7 +232,7 @@ static void test_five_takeovers(void **state) {
     }
     has_status(&p, s, "r", "failed");
     take(&p, s, "");
-    assert_int_equal(whole(&p, s, "r"), seq + 1);
+    assert_int_equal(place_whole(&p, s, "r"), seq + 1);
     assert_int_equal(number(p.path, "SELECT count(*) FROM events WHERE type = 'run.ended' AND convert_from(data, 'UTF8') LIKE '%5 workers died%'"), 1);
     store_close(s);
     place_close(&p);
@@ -322,7 +312,7 @@ static void during_takeover(int what) {
     pthread_join(thread, NULL);
     assert_false(w.ok);
     assert_int_equal(w.err.kind, ERR_POLICY);
-    assert_int_equal(whole(&p, fresh, "r"), 1);
+    assert_int_equal(place_whole(&p, fresh, "r"), 1);
     assert_int_equal(number(p.path, "SELECT (SELECT count(*) FROM artifacts) + (SELECT count(*) FROM tasks) + (SELECT count(*) FROM notes)"), 0);
     has_status(&p, fresh, "r", "running");
     store_close(old);
@@ -404,7 +394,7 @@ static void test_migrate(void **state) {
     must(&p, store_migrate(p.path, &from, &to, &p.err));
     assert_int_equal(from * 10 + to, 22);
     s = worker(&p);
-    assert_int_equal(whole(&p, s, "r"), 1);
+    assert_int_equal(place_whole(&p, s, "r"), 1);
     put(&p, s, "q", 0, 0);
     take(&p, s, "q");
     store_close(s);
