@@ -15,6 +15,7 @@
 enum {
     BACKLOG = 1024, IDLE_MS = 60000, REQUEST_MS = 60000,
     SPARE_FILES = 256,                                 /* descriptors reserved for the rest of the program */
+    DRAIN_MAX = 16 << 20,                              /* bytes of a refused body that are read beyond body_max */
 };
 
 /* ---- connections and requests, on the epoll thread ---- */
@@ -117,7 +118,7 @@ static void hand_over(HttpServerRequest *q) {
 
 /* Reads and drops the body of a refused request, up to a limit: many clients read no response before they have sent
  * everything. */
-static bool drains(const HttpServer *s, size_t bytes) { return bytes <= 2 * s->config.body_max; }
+static bool drains(const HttpServer *s, size_t bytes) { return bytes <= s->config.body_max + DRAIN_MAX; }
 
 static size_t announced(const HttpServerRequest *q) {
     Str length = http_server_header(q, STR("Content-Length"));

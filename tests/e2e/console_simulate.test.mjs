@@ -51,7 +51,7 @@ test('who may simulate, and what is refused', async t => {
     assert.equal(r.status, 400, `${body.slice(0, 60)}: ${r.text}`);
     assert.ok(r.json.error.message.length > 5, r.text);
   }
-  assert.equal((await post(JSON.stringify({ files: { 'harness.md': 'x'.repeat(2 << 20) } }))).status, 413);
+  assert.equal((await post(JSON.stringify({ files: { 'harness.md': 'x'.repeat(8 << 20) } }))).status, 413);
   const broken = await post({ files: { 'harness.md': '---\nrules: 5\n---\n' } });
   assert.deepEqual([broken.status, broken.json.rows, broken.json.problems[0].file, broken.json.problems[0].line], [200, [], 'harness.md', 2]);
   const wider = await post({ files: { '.mcp.json': '{"mcpServers":{"x":{"command":"touch","args":["started"]}}}' } });

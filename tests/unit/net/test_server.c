@@ -126,7 +126,7 @@ static void requests_are_answered(void **state) {
         { HEAD("GET /drop") CLOSE "\r\n", "HTTP/1.1 500", "dropped" },
         { HEAD("GET /refused") CLOSE "\r\n", "HTTP/1.1 403", "no" },
         { HEAD("POST /refused") CLOSE "Content-Length: 5\r\n\r\nhello", "HTTP/1.1 403", "no" },
-        { HEAD("POST /echo") "Content-Length: 70000\r\n\r\n", "HTTP/1.1 413", "too large" },
+        { HEAD("POST /echo") "Content-Length: 70000000\r\n\r\n", "HTTP/1.1 413", "too large" },
         { HEAD("POST /echo") "Content-Length: 99999999999999999999\r\n\r\n", "HTTP/1.1 413", "" },
         { HEAD("POST /echo") CLOSE "Transfer-Encoding: chunked\r\n\r\n65\r\n0123456789012345678901234567890123456789012345678901234567890123456789"
                              "0123456789012345678901234567890\r\n0\r\n\r\n", "HTTP/1.1 413", "too large" },
