@@ -16,7 +16,7 @@
 #ifdef HARNESS_HOSTILE
 enum { QUEUE_MAX = 4 << 10 };
 #else
-enum { QUEUE_MAX = 2 << 20 };            /* an emitter flushes first if more bytes than this are queued */
+enum { QUEUE_MAX = 1 << 20 };            /* an emitter flushes first if more bytes than this are queued */
 #endif
 enum { TICK_NS = 5000000, AGAIN_NS = 200000000, TEXTS = 5, EVENT_MAX = 900 << 20 };      /* SQLite's limit for a row is 10^9 bytes */
 
