@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STOPPED = 127, UMASK = 022, SIGNALS = 64 };
+enum { STOPPED = 127, UMASK = 022, CAPABILITIES = 64 };
 
 /* By number, so that only syscall() of the C library is used. */
 #define CALL(name, ...) syscall(SYS_##name, ##__VA_ARGS__)
@@ -40,8 +40,11 @@ static void set_bounds(const ChildPlan *p) {
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED
                                | SECBIT_KEEP_CAPS_LOCKED;
     if (CALL(prctl, PR_SET_SECUREBITS, bits, 0, 0, 0) < 0) fail(p, CHILD_CAPABILITIES);
-    for (int c = 0; c <= p->last_capability; c++)
-        if (!(p->keep >> c & 1) && CALL(prctl, PR_CAPBSET_DROP, c, 0, 0, 0) < 0) fail(p, CHILD_CAPABILITIES);
+    for (int c = 0; c < CAPABILITIES; c++) {
+        if ((p->keep >> c & 1) || CALL(prctl, PR_CAPBSET_DROP, c, 0, 0, 0) == 0) continue;
+        if (c > CAP_AUDIT_READ && errno == EINVAL) break;                /* the kernel has no more */
+        fail(p, CHILD_CAPABILITIES);
+    }
 }
 
 static void set_capabilities(const ChildPlan *p) {
@@ -51,7 +54,7 @@ static void set_capabilities(const ChildPlan *p) {
     struct __user_cap_data_struct data[2] = { { low, low, low }, { high, high, high } };
     CALL(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (CALL(capset, &head, data) < 0) fail(p, CHILD_CAPABILITIES);
-    for (int c = 0; c <= p->last_capability; c++)
+    for (int c = 0; c < CAPABILITIES; c++)
         if ((p->keep >> c & 1) && CALL(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, c, 0, 0) < 0) fail(p, CHILD_CAPABILITIES);
 }
 
@@ -93,9 +96,7 @@ _Noreturn void child_start(const ChildPlan *p) {
         if (CALL(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) fail(p, CHILD_PRIVILEGES);
     }
     tie_to_parent(p);
-    uint64_t none = 0;
-    struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = { 0 };      /* the kernel's layout */
-    for (int signal = 1; signal <= SIGNALS; signal++) CALL(rt_sigaction, signal, &plain, NULL, sizeof none);
+    uint64_t none = 0;                                   /* the launcher has reset the handlers */
     CALL(rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
     if (p->ruleset >= 0 && CALL(landlock_restrict_self, p->ruleset, p->ruleset_flags) < 0) fail(p, CHILD_LANDLOCK);
     if (p->filter) enter_filter(p);

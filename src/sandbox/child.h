@@ -21,7 +21,6 @@ typedef struct ChildPlan {
     bool confine;                       /* no_new_privs, capabilities */
     bool may_drop;                      /* the bounding set can be changed */
     uint64_t keep;                      /* capabilities to keep */
-    int last_capability;
     int ruleset;                        /* -1: none */
     uint32_t ruleset_flags;
     const struct sock_fprog *filter;    /* NULL: none */

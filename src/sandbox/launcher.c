@@ -26,7 +26,8 @@
 enum { SWEEP_MS = 1, SWEEP_MAX_MS = 10000, STOP_MAX_MS = 15000, NAME_SIZE = 24 };
 #define MS 1000000ll
 
-typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scratch[NAME_SIZE]; } Call;
+/* `ruleset` (-1: none) stays open until the call ends: the last descriptor frees hundreds of rules, which must not delay the start of the program. */
+typedef struct Call { pid_t supervisor; int channel, ruleset, status; bool dead; char scratch[NAME_SIZE]; } Call;
 
 typedef struct Launcher {
     int socket, signals;
@@ -95,11 +96,16 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     UsernsMaps maps = { { 0 }, { 0 } };
     set_isolation(r->head.isolate, &maps, &job);
     if (!make_ruleset(l, r, &job, err)) return close(scratch), false;
+    call.ruleset = job.ruleset;
     call.supervisor = clone_supervisor(&job);
     if (call.supervisor == 0) supervisor_run(&job);
+    int problem = errno;
     close(scratch);
-    if (job.ruleset >= 0) close(job.ruleset);
-    if (call.supervisor < 0) return error_set(err, ERR_SANDBOX, "fork: %m");
+    if (call.supervisor < 0) {
+        if (call.ruleset >= 0) close(call.ruleset);
+        errno = problem;
+        return error_set(err, ERR_SANDBOX, "fork: %m");
+    }
     VEC_PUSH(&l->calls, call);
     return true;
 }
@@ -208,6 +214,7 @@ static void close_call(Launcher *l, Call *c) {
         (void)request_send(c->channel, (Str){ (const char *)&lost, sizeof lost }, NULL, 0);
     }
     close(c->channel);
+    if (c->ruleset >= 0) close(c->ruleset);
 }
 
 static void on_signals(Launcher *l) {
@@ -244,9 +251,15 @@ static void hide_arguments(void) {
     if (from && to > from) memset((void *)from, 0, to - from);
 }
 
+/* By number: signal() refuses those that the C library uses. Neither this process nor a supervisor sets a handler, so no call has to do this. */
+static void reset_signals(void) {
+    struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = { 0 };         /* the kernel's layout */
+    for (int number = 1; number <= 64; number++) (void)syscall(SYS_rt_sigaction, number, &plain, NULL, sizeof plain.mask);
+}
+
 /* Resets everything that calls inherit: default signal handlers, no open descriptors, no terminal, "/" as the current folder. */
 static void settle(Launcher *l) {
-    for (int signal_number = 1; signal_number < 65; signal_number++) (void)signal(signal_number, SIG_DFL);
+    reset_signals();
     if (l->socket != 3) (void)dup3(l->socket, 3, O_CLOEXEC);
     l->socket = 3;
     (void)close_range(4, ~0u, 0);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "sandbox/cover.h"
 #include "sandbox/shield.h"
 
 /* <sys/mount.h> and <linux/mount.h> conflict here. */
@@ -49,23 +50,32 @@ static size_t count(const char *const *list) {
     return n;
 }
 
+/* Real paths of the writable places that exist. */
+static const char *const *real_roots(const char *const *write, Arena *arena) {
+    size_t kept = 0;
+    char real[PATH_MAX];
+    const char **out = ARENA_ARRAY(arena, const char *, count(write) + 1);
+    for (size_t i = 0; write && write[i]; i++)
+        if (realpath(write[i], real)) out[kept++] = arena_fmt(arena, "%s", real);
+    return out;
+}
+
 /* Nothing can be mounted over "/": a process would still see what is below. If everything is writable, as with a home
  * of "/", nothing is made read-only. */
-static bool has_top(const char *const *write) {
-    char real[PATH_MAX];
-    for (size_t i = 0; write && write[i]; i++)
-        if (realpath(write[i], real) && strcmp(real, "/") == 0) return true;
+static bool has_top(const char *const *roots) {
+    for (size_t i = 0; roots[i]; i++)
+        if (strcmp(roots[i], "/") == 0) return true;
     return false;
 }
 
 /* Copies are made before everything becomes read-only, so that each keeps its flags: a mount that was read-only stays
  * so. Device files work only in /dev. */
-static bool keep_writable(const char *const *write, Error *err) {
+static bool keep_writable(const char *const *roots, Error *err) {
     static const char devices[] = "/dev";
-    bool all = has_top(write);
-    size_t n = all ? 0 : count(write);
+    bool all = has_top(roots);
+    size_t n = all ? 0 : count(roots);
     int *copies = mem_zero(n + 1, sizeof *copies);
-    for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(write[i]);
+    for (size_t i = 0; i < n; i++) copies[i] = copy_mounts(roots[i]);
     copies[n] = copy_mounts(devices);
     bool ok = set_flags(AT_FDCWD, "/", 0, all ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)
         || error_set(err, ERR_SANDBOX, "make mounts read-only: %m");
@@ -73,28 +83,11 @@ static bool keep_writable(const char *const *write, Error *err) {
         if (copies[i] < 0) continue;
         ok = ok && (set_flags(copies[i], "", AT_EMPTY_PATH, i < n ? MOUNT_ATTR_NODEV : MOUNT_ATTR_RDONLY)
                     || error_set(err, ERR_SANDBOX, "change mounts: %m"));
-        ok = ok && put_mounts(copies[i], i < n ? write[i] : devices, err);
+        ok = ok && put_mounts(copies[i], i < n ? roots[i] : devices, err);
         close(copies[i]);
     }
     free(copies);
     return ok;
-}
-
-/* Files of /etc that only root may read. Root's children keep that right (CAP_DAC_OVERRIDE, needed to work on other
- * users' files in the workspace), so these are covered: a device on a nodev mount cannot be opened by any process. */
-static bool cover_secrets(Error *err) {
-    static const char *const secrets[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab",
-        "/etc/security/opasswd", "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key" };
-    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
-        if (access(secrets[i], F_OK) != 0) continue;
-        int fd = copy_mounts("/dev/null");
-        bool ok = fd >= 0 && set_flags(fd, "", AT_EMPTY_PATH, MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY) && put_mounts(fd, secrets[i], err);
-        if (fd >= 0) close(fd);
-        if (!ok) return error_set(err, ERR_SANDBOX, "cover %s: %m", secrets[i]);
-    }
-    static const char keys[] = "/etc/ssl/private";
-    return access(keys, F_OK) != 0 || syscall(SYS_mount, "none", keys, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, "size=4k,mode=0700") == 0
-        || error_set(err, ERR_SANDBOX, "cover %s: %m", keys);
 }
 
 /* Exists on every machine. */
@@ -115,13 +108,12 @@ MountsStep mounts_try(bool user_namespace) {
     if (!make_private(user_namespace)) return MOUNTS_PROPAGATION;
     if (!set_flags(AT_FDCWD, "/", 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV)) return MOUNTS_READ_ONLY;
     if (!try_bind()) return MOUNTS_BIND;
-    return syscall(SYS_mount, "none", sample, "tmpfs", MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, "size=4k,mode=0700") == 0 ? MOUNTS_DONE : MOUNTS_COVER;
+    return cover_folder(sample) ? MOUNTS_DONE : MOUNTS_COVER;
 }
 
 bool mounts_enter(const MountsPlan *plan, Arena *arena, Error *err) {
     if (!make_private(plan->user_namespace)) return error_set(err, ERR_SANDBOX, "make mounts private: %m");
-    if (!keep_writable(plan->write, err)) return false;
-    if (!shield_all(plan->write, plan->protect, arena, err)) return false;
-    if (!plan->user_namespace && !cover_secrets(err)) return false;
+    const char *const *roots = real_roots(plan->write, arena);
+    if (!keep_writable(roots, err) || !shield_all(roots, plan->protect, arena, err)) return false;
     return !plan->own_processes || mount_proc() || error_set(err, ERR_SANDBOX, "mount /proc: %m");
 }

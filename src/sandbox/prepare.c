@@ -1,7 +1,6 @@
 #include "sandbox/prepare.h"
 #include <linux/capability.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -141,7 +140,6 @@ static void set_privileges(const SupervisorJob *job, ChildPlan *p) {
     p->confine = true;
     p->keep = permitted_capabilities(&p->may_drop) & (1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER);
     if (job->maps) p->keep = 0;
-    while (prctl(PR_CAPBSET_READ, p->last_capability + 1) >= 0) p->last_capability++;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
@@ -202,19 +200,11 @@ static bool set_ruleset(const SupervisorJob *job, ChildPlan *p, Error *err) {
     return p->ruleset >= 0 && allow_system(job, p->ruleset, &o, err) && allow_call(job, p->ruleset, &o, err);
 }
 
-/* Another program may remove the folder meanwhile: then there is nothing to cover. */
-static bool cover_existing(const char *path, Error *err) {
-    if (access(path, F_OK) != 0 || cover_folder(path, err)) return true;
-    if (access(path, F_OK) == 0) return false;
-    *err = (Error){ 0 };
-    return true;
-}
-
-/* Private folders of /etc and /opt, and with the real home harness's own. */
+/* What only root may read, and with the real home harness's own folders. An ordinary user cannot read the former. */
 static bool cover_all(const SupervisorJob *job, Error *err) {
     const Request *r = job->request;
-    for (size_t i = 0; job->open_to_all && i < job->open_to_all->hidden.n; i++)
-        if (!cover_existing(job->open_to_all->hidden.at[i], err)) return false;
+    const Public *known = job->open_to_all;
+    if (!job->maps && !cover_secrets(known ? known->hidden.at : NULL, known ? known->hidden.n : 0, err)) return false;
     return !r->head.real_home || !*r->home || cover_inside(r->home, r->list[REQUEST_HIDDEN], err);
 }
 
@@ -233,7 +223,7 @@ static bool set_mounts(const SupervisorJob *job, Arena *a, Error *err) {
 bool prepare_plan(const SupervisorJob *job, Arena *a, ChildPlan *out, Error *err) {
     const Request *r = job->request;
     bool confine = r->head.mode != SANDBOX_OFF;
-    *out = (ChildPlan){ .ruleset = -1, .cwd = r->cwd, .parent = getpid(), .last_capability = -1 };
+    *out = (ChildPlan){ .ruleset = -1, .cwd = r->cwd, .parent = getpid() };
     if (job->isolated && !set_mounts(job, a, err)) return false;
     union { const char **in; char **out; } argv = { r->list[REQUEST_ARGV] };
     out->argv = argv.out;

@@ -108,22 +108,10 @@ static bool mount_points(const Points *points, Error *err) {
     return true;
 }
 
-/* Real paths of the writable places. */
-static const char *const *real_roots(const char *const *write, Arena *arena) {
-    size_t n = 0, kept = 0;
-    char real[PATH_MAX];
-    while (write && write[n]) n++;
-    const char **out = ARENA_ARRAY(arena, const char *, n + 1);
-    for (size_t i = 0; i < n; i++)
-        if (realpath(write[i], real)) out[kept++] = arena_fmt(arena, "%s", real);
-    return out;
-}
-
 bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Error *err) {
     Points points = { 0 };
-    const char *const *roots = real_roots(write, arena);
     bool ok = true;
-    for (size_t i = 0; ok && protect && protect[i]; i++) ok = git_steps_is_path(protect[i]) || add_path(&points, arena, roots, protect[i], err);
+    for (size_t i = 0; ok && protect && protect[i]; i++) ok = git_steps_is_path(protect[i]) || add_path(&points, arena, write, protect[i], err);
     if (points.n) qsort(points.at, points.n, sizeof *points.at, compare);
     ok = ok && mount_points(&points, err);
     VEC_CLEAR(&points);

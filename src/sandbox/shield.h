@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* `write`: the writable places, already mounted. Protected paths elsewhere are read-only anyway. */
+/* `write`: the real paths of the writable places, already mounted. Protected paths elsewhere are read-only anyway. */
 bool shield_all(const char *const *write, const char *const *protect, Arena *arena, Error *err);
 /* True if `path` is on a read-only mount, in the file system whose root is open as `root`. False if it is missing or
  * contains a link. */

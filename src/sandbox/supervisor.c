@@ -84,10 +84,12 @@ static void reap(Supervisor *s) {
 }
 
 /* The private folder is usually empty. A large one is emptied after the reply to harness. If it is a mount point here,
- * the launcher removes the empty folder. */
-static void clean(Supervisor *s, int64_t until) {
-    if (!s->job->isolated && unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR) == 0) return;
-    if (scratch_empty(s->job->scratch, until) && !s->job->isolated) (void)unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR);
+ * the launcher removes the empty folder. True: it is empty. */
+static bool clean(Supervisor *s, int64_t until) {
+    if (!s->job->isolated && unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR) == 0) return true;
+    bool empty = scratch_empty(s->job->scratch, until);
+    if (empty && !s->job->isolated) (void)unlinkat(s->job->base, s->job->scratch_name, AT_REMOVEDIR);
+    return empty;
 }
 
 static void describe_failure(const Supervisor *s, Error *err) {
@@ -107,7 +109,7 @@ static void describe_failure(const Supervisor *s, Error *err) {
 
 static void finish(Supervisor *s) {
     Error err = { 0 };
-    clean(s, clock_mono_ns() + CLEAN_MS * MS);
+    bool empty = clean(s, clock_mono_ns() + CLEAN_MS * MS);
     if (s->failure.step) {
         describe_failure(s, &err);
         reply_error(s, &err);
@@ -115,7 +117,7 @@ static void finish(Supervisor *s) {
         reply(s, (Reply){ .kind = REPLY_ENDED, .status = s->status, .timed_out = s->timed_out, .process_limit = s->process_limit,
                           .memory_limit = s->memory_limit, .ended_early = s->ended_early }, ask_denied(&s->ask));
     }
-    clean(s, INT64_MAX);
+    if (!empty) (void)clean(s, INT64_MAX);
 }
 
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
@@ -292,7 +294,6 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     Supervisor s = { .job = job, .tree = { .own_namespace = job->own_processes }, .channel = job->channel, .report = -1, .kill_at = INT64_MAX };
     keep_needed(job);
     (void)prctl(PR_SET_NAME, "harness-super");
-    (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);     /* without the launcher, no process would clean up if we were
                                                           * killed */
@@ -310,7 +311,7 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
         finish(&s);
     } else {
         if (s.signals < 0) error_set(&err, ERR_SANDBOX, "signalfd: %m");
-        clean(&s, INT64_MAX);
+        (void)clean(&s, INT64_MAX);
         reply_error(&s, &err);
     }
     _exit(0);

@@ -92,6 +92,23 @@ static void test_exposed(void **state) {
     world_close(&w);
 }
 
+/* What only root may read is covered, in addition to Landlock, and once each. */
+static void test_covers(void **state) {
+    (void)state;
+    static const char *const paths[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/ssl/private" };
+    World w;
+    world_open(&w);
+    for (size_t i = 0; geteuid() == 0 && has_mounts(&w) && i < sizeof paths / sizeof *paths; i++) {
+        char script[200];
+        SandboxResult r;
+        snprintf(script, sizeof script, "cut -d' ' -f5 /proc/self/mountinfo | grep -cFx %s", paths[i]);
+        world_sh(&w, script, &r);
+        if (!str_eq(buf_str(&r.out), str_from(access(paths[i], F_OK) == 0 ? "1\n" : "0\n"))) fail_msg("%s: covered %s", paths[i], buf_str(&r.out).at);
+        sandbox_result_clear(&r);
+    }
+    world_close(&w);
+}
+
 static void test_off(void **state) {
     (void)state;
     World w;
@@ -114,7 +131,8 @@ static void test_off(void **state) {
 }
 
 static int tests(void) {
-    const struct CMUnitTest all[] = { cmocka_unit_test(test_shields), cmocka_unit_test(test_exposed), cmocka_unit_test(test_off) };
+    const struct CMUnitTest all[] = { cmocka_unit_test(test_shields), cmocka_unit_test(test_exposed), cmocka_unit_test(test_covers),
+                                      cmocka_unit_test(test_off) };
     return cmocka_run_group_tests(all, NULL, NULL);
 }
 

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 static World world;
 
@@ -41,6 +42,73 @@ static void test_results(void **state) {
         assert_false(r.timed_out || r.process_limit || r.out_truncated || r.err_truncated);
         sandbox_result_clear(&r);
     }
+}
+
+/* The kernel's layout, by number: the C library refuses to change the signals that it uses itself (32 and 33). */
+typedef struct Action { uintptr_t handler; unsigned long flags; void *restorer; uint64_t mask; } Action;
+enum { SIGNALS = 64 };
+
+/* Signals that harness ignores, for example because nohup started it, have their default effect in programs. */
+static void test_signals(void **state) {
+    (void)state;
+    World w;
+    SandboxResult r;
+    Action ignore = { .handler = (uintptr_t)SIG_IGN }, before[SIGNALS + 1];
+    for (int i = 1; i <= SIGNALS; i++)
+        if (i != SIGCHLD) (void)syscall(SYS_rt_sigaction, i, &ignore, &before[i], sizeof ignore.mask);
+    world_open(&w);
+    for (int i = 1; i <= SIGNALS; i++)
+        if (i != SIGCHLD) (void)syscall(SYS_rt_sigaction, i, &before[i], NULL, sizeof ignore.mask);
+    world_sh(&w, "grep -E '^(SigIgn|SigBlk)' /proc/self/status | cut -f2 | sort -u", &r);
+    assert_str(buf_str(&r.out), "0000000000000000\n");
+    sandbox_result_clear(&r);
+    world_close(&w);
+}
+
+/* Root keeps CAP_DAC_OVERRIDE and CAP_FOWNER; an ordinary user has none, and in a user namespace cannot get any either. */
+static void test_capabilities(void **state) {
+    (void)state;
+    SandboxResult r;
+    SandboxRules required = world.rules;
+    Error err = { 0 };
+    required.mounts = SANDBOX_MOUNTS_REQUIRED;
+    bool bounded = geteuid() == 0 || sandbox_available(&required, &err);         /* else it may not change the bounding set */
+    world_sh(&world, bounded ? "grep ^Cap /proc/self/status | cut -f2 | sort -u" : "grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status | cut -f2 | sort -u", &r);
+    assert_str(buf_str(&r.out), geteuid() == 0 ? "000000000000000a\n" : "0000000000000000\n");
+    sandbox_result_clear(&r);
+}
+
+/* Open files of the first child of this process, the launcher of `world`. */
+static int launcher_descriptors(void) {
+    char path[80], text[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "re");
+    if (f) {
+        (void)!fgets(text, sizeof text, f);
+        fclose(f);
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd", atoi(text));
+    DIR *dir = opendir(path);
+    int n = 0;
+    while (dir && readdir(dir)) n++;
+    if (dir) closedir(dir);
+    return n;
+}
+
+/* The launcher keeps no descriptor of a call that has ended. Only root can check: the launcher is not dumpable. */
+static void test_launcher_descriptors(void **state) {
+    enum { CALLS = 20, CHANGES = 10 };                   /* it also watches /etc, which other processes may change */
+    (void)state;
+    SandboxResult r;
+    int before = 0;
+    for (int i = 0; i < CALLS; i++) {
+        world_sh(&world, "true", &r);
+        sandbox_result_clear(&r);
+        if (i == 1) before = launcher_descriptors();
+    }
+    assert_true(geteuid() != 0 || before > 0);
+    for (int tries = 0; launcher_descriptors() > before + CHANGES && tries < 1000; tries++) usleep(10000);   /* it may still be closing the last call */
+    assert_true(launcher_descriptors() <= before + CHANGES);
 }
 
 /* Each of these must fail, and leave everything outside unchanged. */
@@ -248,7 +316,8 @@ static int all_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_limits), cmocka_unit_test(test_results), cmocka_unit_test(test_confined), cmocka_unit_test(test_roots),
         cmocka_unit_test(test_input_and_output), cmocka_unit_test(test_long_request), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_environment), cmocka_unit_test(test_limits), cmocka_unit_test(test_private_folder),
+        cmocka_unit_test(test_environment), cmocka_unit_test(test_limits), cmocka_unit_test(test_private_folder), cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_capabilities), cmocka_unit_test(test_launcher_descriptors),
     };
     size_t before = private_folders();
     int failed = cmocka_run_group_tests(tests, open_world, close_world);
