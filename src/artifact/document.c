@@ -51,7 +51,7 @@ static bool failed(DocumentContext *c, const char *kind, Document *d, Error *err
 
 static void start(DocumentContext *c, const char *kind, Str path, Document *d) {
     *d = (Document){ .kind = str_from(kind), .root = VALUE_GONE };
-    d->file = str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(path)));
+    d->file = arena_concat(c->arena, c->shown, path);
     d->name = stem(d->file);
 }
 

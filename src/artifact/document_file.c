@@ -118,7 +118,7 @@ static bool read_checked(int fd, size_t limit, Buf *out, struct stat *st, Error 
 
 static void note_file(const DocumentContext *c, Str path, Str bytes, uid_t owner) {
     if (!c->files) return;
-    LoadedFile f = { .path = str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(path))), .owner = owner };
+    LoadedFile f = { .path = arena_concat(c->arena, c->shown, path), .owner = owner };
     sha256_of(bytes, f.digest);
     VEC_PUSH(c->files, f);
 }
@@ -208,7 +208,7 @@ static StrList names_of(DocumentContext *c, const DocumentEntry *entries, size_t
 }
 
 static void report_folder(DocumentContext *c, Str folder, const Error *err) {
-    problems_add(c->problems, PROBLEM_ERROR, str_from(arena_fmt(c->arena, STR_FMT STR_FMT, STR_ARG(c->shown), STR_ARG(folder))),
+    problems_add(c->problems, PROBLEM_ERROR, arena_concat(c->arena, c->shown, folder),
                  (Place){ 0 }, (Str){ 0 }, "read folder: %s", err->msg);
 }
 

@@ -70,12 +70,14 @@ void *arena_zero(Arena *a, size_t count, size_t size) {
     return memset(arena_alloc(a, n), 0, n);
 }
 
-Str arena_str(Arena *a, Str s) {
-    char *copy = arena_alloc(a, s.n + 1);
-    if (s.n)
-        memcpy(copy, s.at, s.n);
-    copy[s.n] = 0;
-    return (Str){ copy, s.n };
+Str arena_str(Arena *a, Str s) { return arena_concat(a, s, (Str){ 0 }); }
+
+Str arena_concat(Arena *a, Str x, Str y) {
+    char *out = arena_alloc(a, x.n + y.n + 1);
+    if (x.n) memcpy(out, x.at, x.n);
+    if (y.n) memcpy(out + x.n, y.at, y.n);
+    out[x.n + y.n] = 0;
+    return (Str){ out, x.n + y.n };
 }
 
 char *arena_fmt(Arena *a, const char *fmt, ...) {

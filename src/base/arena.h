@@ -10,6 +10,7 @@ typedef struct { ArenaBlock *block; char *at, *end; size_t total; } Arena;   /* 
 void *arena_alloc(Arena *a, size_t n);                 /* 16-byte aligned, uninitialised, never NULL */
 void *arena_zero(Arena *a, size_t count, size_t size); /* zeroed; overflow-checked */
 Str arena_str(Arena *a, Str s);                        /* a NUL-terminated copy */
+Str arena_concat(Arena *a, Str x, Str y);              /* both, one after the other, NUL-terminated */
 char *arena_fmt(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_reset(Arena *a);                            /* frees everything except the first block */
 void arena_clear(Arena *a);                            /* frees everything */

@@ -267,10 +267,16 @@ static bool make_folders(const char *path, Error *err) {
     return ok;
 }
 
-/* Creates a new file with mode 0600 before SQLite opens it. Never opens an existing one: closing it would release the
+static int create(const char *path) { return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); }
+
+/* Creates a new file with mode 0600, and its folders, before SQLite opens it. Never opens an existing one: closing it would release the
  * POSIX locks of other connections in this process. */
 static bool make_file(const char *path, Error *err) {
-    int fd = fault_hit() ? (errno = EIO, -1) : open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = fault_hit() ? (errno = EIO, -1) : create(path);
+    if (fd < 0 && errno == ENOENT) {
+        if (!make_folders(path, err)) return false;
+        fd = create(path);
+    }
     if (fd >= 0) return close(fd), true;
     if (errno != EEXIST) return error_set(err, ERR_IO, "cannot create state file %s: %m", path);
     struct stat st;
@@ -322,7 +328,7 @@ bool sqlite_open(const char *path, bool sync_full, Store **out, Error *err) {
     const Sqlite *api = sqlite_load(err);
     if (!api) return false;
     bool memory = strcmp(path, ":memory:") == 0;
-    if (!memory && (!make_folders(path, err) || !make_file(path, err)))
+    if (!memory && !make_file(path, err))
         return error_hint(err, "runs are stored there: set HARNESS_STATE to a writable file, or use --ephemeral");
     SqliteStore *s = mem_zero(1, sizeof *s);
     s->api = api;

@@ -48,6 +48,8 @@ static void zeroes_copies_and_formats(void **state) {
         Str s = arena_str(&a, STR("a\0b"));
         assert_memory_equal(s.at, "a\0b", 4);
         assert_str(arena_str(&a, (Str){ NULL, 0 }), "");
+        assert_str(arena_concat(&a, STR("a/"), STR("b.md")), "a/b.md");
+        assert_str(arena_concat(&a, (Str){ NULL, 0 }, STR("b")), "b");
         assert_string_equal(arena_fmt(&a, "%d-%s", 5, "x"), "5-x");
         assert_int_equal(strlen(arena_fmt(&a, "%0700d", 5)), 700);
         arena_reset(&a);
