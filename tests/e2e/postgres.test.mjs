@@ -37,7 +37,7 @@ before(() => {
   url = control('start');
   const r = run(['-C', tmpdir(), 'store', 'migrate', '--json'], { env: { HARNESS_STATE: url } });
   assert.equal(r.status, 0, r.stderr);
-  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 2 });
+  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 3 });
 });
 after(() => control('stop'));
 
@@ -185,10 +185,10 @@ test('what is wrong with a database is said in one message, without the password
     assert.match(r.stderr, new RegExp(`HARNESS_LEASE: "${lease}" is not a number of seconds from 1 to 3600`));
   }
   sql('UPDATE harness.about SET format = 7, compatible_from = 6');
-  await say(url, /tables of a newer harness \(format 7; this one supports 2\).*update harness/);
+  await say(url, /tables of a newer harness \(format 7; this one supports 3\).*update harness/);
   sql('UPDATE harness.about SET format = 0, compatible_from = 0');
   await say(url, /no tables of harness|older harness/);
-  sql('UPDATE harness.about SET format = 2, compatible_from = 2');
+  sql('UPDATE harness.about SET format = 3, compatible_from = 3');
   assert.equal((await p.say('go')).reply?.response, 'done after 3');
 });
 
