@@ -132,7 +132,8 @@ static void read_row(const StoreQuery *q, StoreDecision *d) {
     Str t[TEXTS];
     for (int i = 0; i < TEXTS; i++) t[i] = store_text(q, i + 2);
     *d = (StoreDecision){ .n = store_int(q, 0), .time_ns = store_int(q, 1), .vendor = t[0], .session = t[1], .call = t[2], .event = t[3], .tool = t[4],
-                          .vendor_tool = t[5], .subject = t[6], .verdict = t[7], .rule = t[8], .reason = t[9], .root = t[10], .input = store_text(q, INPUT_COLUMN) };
+                          .vendor_tool = t[5], .subject = t[6], .verdict = t[7], .rule = t[8], .reason = t[9], .root = t[10],
+                          .input = store_text(q, INPUT_COLUMN) };
 }
 
 bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err) {
