@@ -112,10 +112,9 @@ void guard_kept_write(const GuardEnvelope *e, Redactor *redactor, Buf *out) {
     Writer w = { .out = &text, .text = write_short, .hides = is_credential };
     if (!value_is_dict(e->whole) || !guard_event_calls(e->event)) return;
     write_envelope(&w, e);
-    if (text.n <= GUARD_KEPT_MAX) {
-        redact_json(redactor, &text);
-        if (text.n && text.at[0] == '{') buf_add(out, buf_str(&text));      /* else it was withheld as a whole */
-    }
+    if (text.n <= GUARD_KEPT_MAX) redact_json(redactor, &text);
+    bool whole = text.n && text.at[0] == '{';                        /* else it was withheld as a whole */
+    if (whole && text.n <= GUARD_KEPT_MAX) buf_add(out, buf_str(&text));
     buf_clear(&text);
 }
 

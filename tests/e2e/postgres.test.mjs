@@ -241,3 +241,13 @@ test('store copy moves a state file: the same runs, events and hashes', async t 
   assert.equal(again.status, 1);
   assert.match(again.stderr, /already has 1 runs of project/);
 });
+
+test('the simulator judges runs of the database and calls of other agents, whose decisions are in the state file', async t => {
+  const p = kept(t, { 'harness.md': '---\nbuiltin_tools: [bash]\n---\n' });
+  assert.equal((await p.harness(['call', 'bash', '{"command":"echo ours"}'])).status, 0);
+  const payload = { session_id: 's', transcript_path: '/t', cwd: p.dir, hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'echo theirs' }, tool_use_id: 'u' };
+  assert.equal(run(['guard', 'claude', '--project', p.dir], { env: p.env, input: JSON.stringify(payload) }).status, 0);
+  const r = run(['-C', p.dir, 'simulate', '-'], { env: p.env, input: JSON.stringify({ files: { 'harness.md': '---\nbuiltin_tools: [bash]\nrules: [{ name: no-echo, shell: [echo], decide: deny }]\n---\n' } }) });
+  assert.equal(r.status, 0, r.stderr);
+  assert.deepEqual(JSON.parse(r.stdout).rows.map(x => [x.vendor, x.args.command, x.before.decision, x.after.rule]), [['claude', 'echo theirs', 'allow', 'no-echo'], [null, 'echo ours', 'allow', 'no-echo']]);
+});
