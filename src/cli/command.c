@@ -564,14 +564,17 @@ const Command command_table[] = {
                  "draft of its files, and prints JSON: the verdict on each before and after, and\n"
                  "the rule that decides. FILE (- for standard input) holds the draft: {files:\n"
                  "{PATH: TEXT}, limit: N}; null instead of TEXT removes a file. Without FILE the\n"
-                 "recorded verdicts are compared with the project as it is. No tool is executed,\n"
+                 "recorded verdicts are compared with the project as it is. Calls of agents under\n"
+                 "harness guard are judged as harness guard judges them. No tool is executed,\n"
                  "nothing is stored or written, no program or server is started: a hook that\n"
                  "needs one fails, and so does one that calls http, env or another tool.",
         .example = "harness simulate draft.json",
-        .json = "{calls, changed, truncated, elapsed_ms, problems: [{message, file, line, hint}],\n"
-                "rows: [{run, seq, time, id, tool, agent, args, redacted, recorded, before, after,\n"
-                "changed}]}\n"
+        .json = "{calls, guarded, without_args, changed, truncated, elapsed_ms, problems:\n"
+                "[{message, file, line, hint}], rows: [{run, seq, time, id, tool, agent, vendor,\n"
+                "args, redacted, recorded, before, after, changed}]}\n"
                 "\n"
+                "guarded counts the calls of other agents, whose rows have vendor_tool, session\n"
+                "and test too; without_args counts those whose arguments were not stored.\n"
                 "recorded, before and after are {decision, step, rule, reason, file, line};\n"
                 "decision is allow, ask or deny. With problems the draft does not load, and\n"
                 "nothing was judged.",

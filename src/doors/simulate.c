@@ -32,6 +32,7 @@ typedef struct Simulation {
     Recorded recorded;
     VEC(Row) rows;                       /* newest first */
     size_t args_bytes;
+    SimulateGuarded guarded;
     bool truncated;
     Arena arena;
     Side before, after;
@@ -132,6 +133,30 @@ static bool gather(Simulation *s, Error *err) {
     return store_page_runs(store, 0, RUNS_MAX, take_run, s, err) && err->kind == ERR_NONE;
 }
 
+/* Decisions are in the state file, also if the runs are in a database. */
+static bool gather_guarded(Simulation *s, Error *err) {
+    Store *store = runtime_local_store(s->before.rt, err);
+    if (!store) return err->kind == ERR_NONE;
+    return simulate_guarded_read(&s->guarded, store, runtime_project(s->before.rt)->root, s->request.limit, err);
+}
+
+/* True if the next row of both lists, after `own` and `guarded` rows, is one of ours: the newer one. */
+static bool is_own_next(const Simulation *s, size_t own, size_t guarded) {
+    if (own == s->rows.n || guarded == s->guarded.rows.n) return own < s->rows.n;
+    return s->rows.at[own].call.time_ns >= s->guarded.rows.at[guarded].time_ns;
+}
+
+/* The newest calls of both. */
+static void cut(Simulation *s) {
+    size_t own = 0, guarded = 0;
+    while ((int64_t)(own + guarded) < s->request.limit && (own < s->rows.n || guarded < s->guarded.rows.n)) {
+        if (is_own_next(s, own, guarded)) own++;
+        else guarded++;
+    }
+    s->rows.n = own;
+    s->guarded.rows.n = guarded;
+}
+
 /* ---- judging ---- */
 
 /* Each recorded run has its own run, so that what hooks remember of one does not decide about another. */
@@ -151,17 +176,17 @@ static bool judge(Simulation *s, Side *side, const Row *row, ToolJudgement *out,
     return session_judge(side->session, row->call.agent, &call, s->cancel, &s->arena, out, err);
 }
 
-static bool in_time(const Simulation *s, size_t done, Error *err) {
-    if (cancel_check(s->cancel, err)) return true;
+bool simulate_in_time(Cancel *cancel, size_t at, size_t of, Str tool, Error *err) {
+    if (cancel_check(cancel, err)) return true;
     if (err->kind != ERR_TIMEOUT) return false;
-    const RecordedCall *c = &s->rows.at[s->rows.n - 1 - done].call;
-    error_set(err, ERR_TIMEOUT, "the simulation was ended after %d s, at call %zu of %zu (" STR_FMT ")", SIMULATE_SECONDS, done + 1, s->rows.n, STR_ARG(c->tool));
+    error_set(err, ERR_TIMEOUT, "the simulation was ended after %d s, at call %zu of %zu (" STR_FMT ")", SIMULATE_SECONDS, at, of, STR_ARG(tool));
     return error_hint(err, "does a hook wait, or a loop of a hook not end? Fewer calls take less time");
 }
 
 /* The oldest call first, in the order in which they were made. */
 static bool judge_all(Simulation *s, Error *err) {
     bool drafted = s->request.drafts.n > 0;
+    size_t all = s->rows.n + s->guarded.rows.n;
     Str run = { 0 };
     for (size_t i = 0; i < s->rows.n; i++) {
         Row *row = &s->rows.at[s->rows.n - 1 - i];
@@ -173,14 +198,14 @@ static bool judge_all(Simulation *s, Error *err) {
         if (!judge(s, &s->before, row, &row->after, err)) return false;
         row->before = drafted ? row->after : row->recorded;
         if (drafted && !judge(s, &s->after, row, &row->after, err)) return false;
-        if (!in_time(s, i, err)) return false;
+        if (!simulate_in_time(s->cancel, i + 1, all, row->call.tool, err)) return false;
     }
-    return true;
+    return simulate_guarded_judge(&s->guarded, s->before.rt, drafted ? s->after.rt : NULL, s->cancel, s->rows.n, all, err);
 }
 
 /* ---- the answer ---- */
 
-static void add_text(Buf *out, const char *key, Str text) {
+void simulate_add_text(Buf *out, const char *key, Str text) {
     buf_add_fmt(out, ",\"%s\":", key);
     if (text.n) json_write_string(out, text, false);
     else buf_add(out, STR("null"));
@@ -190,15 +215,22 @@ static void add_verdict(Buf *out, const char *key, const ToolJudgement *j) {
     buf_add_fmt(out, ",\"%s\":", key);
     if (j->verdict == RULE_NONE) return buf_add(out, STR("null"));
     buf_add_fmt(out, "{\"decision\":\"%s\"", rule_verdict_name(j->verdict));
-    add_text(out, "step", str_from(result_step_name(j->step)));
-    add_text(out, "rule", j->rule);
-    add_text(out, "reason", str_sub(j->why, 0, REASON_MAX));
-    add_text(out, "file", j->file);
+    simulate_add_text(out, "step", str_from(result_step_name(j->step)));
+    simulate_add_text(out, "rule", j->rule);
+    simulate_add_text(out, "reason", str_sub(j->why, 0, REASON_MAX));
+    simulate_add_text(out, "file", j->file);
     if (j->line) buf_add_fmt(out, ",\"line\":%u}", j->line);
     else buf_add(out, STR(",\"line\":null}"));
 }
 
-static bool is_changed(const Row *row) { return row->before.verdict != row->after.verdict && row->before.verdict != RULE_NONE; }
+static bool is_changed(const ToolJudgement *before, const ToolJudgement *after) { return before->verdict != after->verdict && before->verdict != RULE_NONE; }
+
+void simulate_add_verdicts(Buf *out, const ToolJudgement *recorded, const ToolJudgement *before, const ToolJudgement *after) {
+    add_verdict(out, "recorded", recorded);
+    add_verdict(out, "before", before);
+    add_verdict(out, "after", after);
+    buf_add_fmt(out, ",\"changed\":%s", is_changed(before, after) ? "true" : "false");
+}
 
 static void add_row(Buf *out, const Row *row) {
     const RecordedCall *c = &row->call;
@@ -206,23 +238,21 @@ static void add_row(Buf *out, const Row *row) {
     json_write_string(out, row->run, false);
     buf_add_fmt(out, ",\"seq\":%llu,\"time\":", (unsigned long long)c->seq);
     store_page_time(out, c->time_ns);
-    add_text(out, "id", c->id);
-    add_text(out, "tool", c->tool);
-    add_text(out, "agent", c->agent);
-    buf_add_fmt(out, ",\"args\":" STR_FMT ",\"redacted\":%s", STR_ARG(c->args), c->redacted ? "true" : "false");
-    add_verdict(out, "recorded", &row->recorded);
-    add_verdict(out, "before", &row->before);
-    add_verdict(out, "after", &row->after);
-    buf_add_fmt(out, ",\"changed\":%s}", is_changed(row) ? "true" : "false");
+    simulate_add_text(out, "id", c->id);
+    simulate_add_text(out, "tool", c->tool);
+    simulate_add_text(out, "agent", c->agent);
+    buf_add_fmt(out, ",\"vendor\":null,\"args\":" STR_FMT ",\"redacted\":%s", STR_ARG(c->args), c->redacted ? "true" : "false");
+    simulate_add_verdicts(out, &row->recorded, &row->before, &row->after);
+    buf_add_char(out, '}');
 }
 
 static void add_problem(Buf *out, const Problem *p) {
     buf_add(out, STR("{\"message\":"));
     json_write_string(out, p->message, false);
-    add_text(out, "file", p->file);
+    simulate_add_text(out, "file", p->file);
     if (p->file.n && p->line) buf_add_fmt(out, ",\"line\":%u", p->line);
     else buf_add(out, STR(",\"line\":null"));
-    add_text(out, "hint", p->hint);
+    simulate_add_text(out, "hint", p->hint);
     buf_add_char(out, '}');
 }
 
@@ -238,19 +268,33 @@ static void add_problems(Buf *out, const Problems *all) {
     buf_add_char(out, ']');
 }
 
+static size_t count_changed(const Simulation *s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->rows.n; i++) n += is_changed(&s->rows.at[i].before, &s->rows.at[i].after);
+    for (size_t i = 0; i < s->guarded.rows.n; i++) n += is_changed(&s->guarded.rows.at[i].before, &s->guarded.rows.at[i].after);
+    return n;
+}
+
+static void add_rows(const Simulation *s, Buf *out) {
+    size_t own = 0, guarded = 0, all = s->rows.n + s->guarded.rows.n;
+    while (own + guarded < all) {
+        if (own + guarded) buf_add_char(out, ',');
+        if (is_own_next(s, own, guarded)) add_row(out, &s->rows.at[own++]);
+        else simulate_guarded_add(&s->guarded.rows.at[guarded++], runtime_project(s->before.rt)->root, out);
+    }
+}
+
 /* `judged` false: the draft has problems. */
 static void write_answer(const Simulation *s, bool judged, Buf *out) {
-    size_t changed = 0, n = judged ? s->rows.n : 0;
-    for (size_t i = 0; i < n; i++) changed += is_changed(&s->rows.at[i]);
-    buf_add_fmt(out, "{\"calls\":%zu,\"changed\":%zu,\"truncated\":%s,\"elapsed_ms\":%.1f", n, changed, s->truncated ? "true" : "false",
+    bool truncated = s->truncated || s->guarded.truncated;
+    size_t n = judged ? s->rows.n + s->guarded.rows.n : 0;
+    buf_add_fmt(out, "{\"calls\":%zu,\"guarded\":%zu,\"without_args\":%zu,\"changed\":%zu,\"truncated\":%s,\"elapsed_ms\":%.1f", n,
+                judged ? s->guarded.rows.n : 0, s->guarded.without, judged ? count_changed(s) : 0, truncated ? "true" : "false",
                 (double)(clock_mono_ns() - s->start_ns) / 1e6);
     if (judged) buf_add(out, STR(",\"problems\":[]"));
     else add_problems(out, &s->problems);
     buf_add(out, STR(",\"rows\":["));
-    for (size_t i = 0; i < n; i++) {
-        if (i) buf_add_char(out, ',');
-        add_row(out, &s->rows.at[i]);
-    }
+    if (judged) add_rows(s, out);
     buf_add(out, STR("]}\n"));
 }
 
@@ -259,7 +303,8 @@ static void write_answer(const Simulation *s, bool judged, Buf *out) {
 static bool run(Simulation *s, Buf *out, Error *err) {
     static const char *const nowhere[] = { NULL };
     bool drafted = s->request.drafts.n > 0;
-    if (!open_before(s, err) || !gather(s, err)) return false;
+    if (!open_before(s, err) || !gather(s, err) || !gather_guarded(s, err)) return false;
+    cut(s);
     bool loads = !drafted || open_after(s, err);
     if (!loads && err->kind != ERR_NONE) return false;
     if (!domain_restrict(nowhere, err) || (loads && !judge_all(s, err))) return false;
@@ -272,6 +317,7 @@ bool simulate_run(const RuntimeConfig *project, const char *version, Str request
     bool ok = simulate_request_read(request, &s.request, err) && run(&s, out, err);
     side_close(&s.after);
     side_close(&s.before);
+    simulate_guarded_clear(&s.guarded);
     recorded_clear(&s.recorded);
     VEC_CLEAR(&s.rows);
     problems_clear(&s.problems);

@@ -1,11 +1,13 @@
 /* The simulator of policies: recorded calls, judged by the project as it is and by a draft of its files (`harness simulate`, docs/console.md).
  *
- * Every call goes through the steps of the pipeline that decide (tool/pipeline/judge.h), once for each of the two projects. Nothing has an effect: no
+ * Every call goes through the steps of the pipeline that decide (tool/pipeline/judge.h), once for each of the two projects; a call of another agent goes
+ * through those of `harness guard` (guard/recorded.h), with the machine's and the user's guard.md. Nothing has an effect: no
  * program is started, no host reached, no server asked, nothing is stored, and the process can write no file meanwhile. The draft is loaded
  * from memory. It may ask for nothing that the project is not trusted with.
  *
  *   simulate.c          the two projects, the calls, the answer      simulate_request.c  the request
- *   recorded.h          calls of a stored run                        policy_files.h      what a draft may replace */
+ *   recorded.h          calls of a stored run                        policy_files.h      what a draft may replace
+ *   simulate_guarded.c  calls of other agents */
 #pragma once
 #include "tool/runtime.h"
 

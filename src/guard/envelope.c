@@ -201,7 +201,7 @@ static void take_fields(GuardEnvelope *e, Value v) {
 
 bool guard_envelope_read(Str input, Vendor said, Str event, Heap *heap, GuardEnvelope *out, Error *err) {
     Value v = VALUE_GONE;
-    *out = (GuardEnvelope){ .vendor = said, .event_name = event, .input = VALUE_GONE, .result = VALUE_GONE, .roots = VALUE_GONE };
+    *out = (GuardEnvelope){ .vendor = said, .event_name = event, .input = VALUE_GONE, .result = VALUE_GONE, .roots = VALUE_GONE, .whole = VALUE_GONE };
     if (said != VENDOR_HARNESS && event.n) out->event = guard_event_find(said, event);
     if (str_trim(input).n == 0) return error_set(err, ERR_PROTOCOL, "standard input is empty: the agent sent no envelope");
     if (input.n > GUARD_INPUT_MAX) return error_set(err, ERR_LIMIT, "the envelope is longer than %d bytes", GUARD_INPUT_MAX);
@@ -210,6 +210,7 @@ bool guard_envelope_read(Str input, Vendor said, Str event, Heap *heap, GuardEnv
         return error_wrap(err, "the envelope");
     }
     if (!value_is_dict(v)) return error_set(err, ERR_PROTOCOL, "the envelope is not an object");
+    out->whole = v;
     Str name = text(v, "hook_event_name", "hookEventName");
     if (!detect(v, said, name.n ? name : event, out, err)) return false;
     if (!name.n && out->camel) name = event.n ? event : copilot_event(v);

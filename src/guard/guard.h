@@ -8,6 +8,7 @@
  *   judge.c      the verdict                                protect.c
  *   answer.c     the bytes that the vendor understands      answers.def
  *   session.c    all of that for one envelope; recorded.c, trial.c: for recorded ones
+ *   kept.c       the envelope as it is stored
  *   anchor.c     the end of the chain of decisions, written elsewhere
  *   hook.c       one hook process, from start to end; the decision in the store */
 #pragma once
@@ -49,6 +50,7 @@ typedef struct GuardEnvelope {
     Value input;                         /* the arguments, a dict; GONE: none */
     Value result;                        /* of the call; GONE: none */
     Value roots;                         /* workspace_roots; GONE: none */
+    Value whole;                         /* the envelope itself, a dict; GONE: it could not be read */
     bool stop_active;                    /* the agent is still running because a hook refused an earlier stop */
     bool attended;                       /* a person can be asked in this mode */
     bool camel;                          /* Copilot's own form, not Claude's */

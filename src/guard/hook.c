@@ -102,7 +102,9 @@ static bool store_ruling(GuardSession *s, const GuardEnvelope *e, const GuardRul
     StoreDecision d = { .vendor = str_from(vendor_name(e->vendor)), .session = e->session, .call = call_id(e, room), .event = e->event_name, .tool = r->tool,
                         .vendor_tool = r->vendor_tool.at ? r->vendor_tool : STR(""), .subject = r->subject, .verdict = str_from(guard_verdict_name(answered)),
                         .rule = r->rule, .reason = buf_str(&r->reason), .root = guard_session_root(s) };
-    Buf subject = { 0 }, reason = { 0 };
+    Buf subject = { 0 }, reason = { 0 }, input = { 0 };
+    guard_session_keep(s, e, &input);
+    d.input = buf_str(&input);
     guard_session_redact(s, d.subject, &subject);
     guard_session_redact(s, d.reason, &reason);
     d.subject = buf_str(&subject);
@@ -110,6 +112,7 @@ static bool store_ruling(GuardSession *s, const GuardEnvelope *e, const GuardRul
     bool ok = store_decision_put(store, &d, &fresh, err) && guard_session_anchor(s, err);
     buf_clear(&subject);
     buf_clear(&reason);
+    buf_clear(&input);
     return ok;
 }
 

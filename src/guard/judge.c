@@ -10,6 +10,8 @@ void guard_ruling_set(GuardRuling *r, GuardVerdict v, Str rule, const char *fmt,
     va_list ap;
     r->verdict = v;
     r->rule = rule;
+    r->file = STR("");
+    r->line = 0;
     buf_reset(&r->reason);
     va_start(ap, fmt);
     buf_add_vfmt(&r->reason, fmt, ap);
@@ -72,11 +74,16 @@ static RulesCall rules_call(const GuardCase *c, const GuardCall *call, Str tool,
     return r;
 }
 
-static void take_rule(const GuardCase *c, const RulesVerdict *v, GuardRuling *out) {
+static void take_rule(const GuardCase *c, const RulesVerdict *v, bool outside, GuardRuling *out) {
     Buf why = { 0 };
+    GuardVerdict before = out->verdict;
     rules_explain(v, &why);
     guard_ruling_set(out, v->verdict == RULE_DENY ? GUARD_DENY : GUARD_ASK, arena_str(c->arena, v->rule->name), STR_FMT, STR_ARG(buf_str(&why)));
     buf_clear(&why);
+    if (out->verdict == before) return;
+    out->file = v->rule->file;
+    out->line = v->rule->line;
+    out->outside |= outside;
 }
 
 static RulesVerdict judge_rows(const GuardCase *c, const RuleRows *rows, const GuardCall *call, Str tool) {
@@ -112,12 +119,12 @@ static bool ask_rules(const GuardCase *c, const GuardCall *call, Str confirm, Gu
     bool allowed = false;
     for (size_t i = 0; i < c->n_layers; i++) {
         RulesVerdict v = judge_layer(c, &c->layers[i].rules, call);
-        if (v.verdict > RULE_ALLOW) take_rule(c, &v, out);
+        if (v.verdict > RULE_ALLOW) take_rule(c, &v, true, out);
         allowed |= v.verdict == RULE_ALLOW;
     }
     if (!c->runtime) return allowed;
     RulesVerdict v = judge_layer(c, &runtime_project(c->runtime)->rules, call);
-    if (v.verdict > RULE_ALLOW) take_rule(c, &v, out);
+    if (v.verdict > RULE_ALLOW) take_rule(c, &v, false, out);
     if (confirm.n && v.verdict != RULE_ALLOW) guard_ruling_set(out, GUARD_ASK, arena_str(c->arena, confirm), "the user must agree: " STR_FMT, STR_ARG(confirm));
     return allowed;
 }
@@ -170,8 +177,9 @@ static void ask_protect(const GuardCase *c, const GuardCall *call, GuardRuling *
 }
 
 static void ask_unknown(const GuardCase *c, const GuardCall *call, bool allowed, GuardRuling *out) {
-    if (!call->unknown || allowed) return;
-    GuardUnknown unknown = guard_judge_unknown(c);
+    if (!call->unknown) return;
+    GuardUnknown unknown = allowed ? GUARD_UNKNOWN_ALLOW : guard_judge_unknown(c);
+    out->outside |= unknown != GUARD_UNKNOWN_DENY;                   /* the project alone denies it */
     GuardVerdict v = unknown == GUARD_UNKNOWN_ALLOW ? GUARD_PASS : unknown == GUARD_UNKNOWN_ASK ? GUARD_ASK : GUARD_DENY;
     guard_ruling_set(out, v, STR("guard.unknown"), "%s has a tool " STR_FMT " that harness guard does not know (guard.unknown in ~/.config/harness/guard.md)",
                      vendor_title(c->envelope->vendor), STR_ARG(str_sub(call->vendor_tool, 0, 100)));

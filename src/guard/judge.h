@@ -10,6 +10,8 @@ typedef struct GuardCase {
     const GuardLayer *layers;            /* the machine's and the user's */
     size_t n_layers;
     Runtime *runtime;                    /* of the project; NULL: none */
+    Run *run;                            /* whose hooks are asked; it remembers what they store. NULL: a new run for each question, and the session's cache */
+    Cancel *cancel;                      /* with `run`: ends a hook early */
     GuardProtect protect;
     Heap *heap;
     Arena *arena;
@@ -22,6 +24,8 @@ typedef struct GuardRuling {
     Value changed;                       /* the vendor's input, or the result, after hooks; GONE: unchanged */
     Str tool, vendor_tool, subject;      /* of the call that decided: what it acts on */
     CallKind kind;
+    Str file; uint32_t line;             /* where the rule or hook is written; empty, 0: unknown. Borrowed from the project or the layer */
+    bool outside;                        /* the machine's or the user's policy took part: the project alone could decide otherwise */
 } GuardRuling;
 
 /* Never fails: what cannot be decided is refused. guard_ruling_clear afterwards. */

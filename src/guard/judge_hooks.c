@@ -134,8 +134,16 @@ static void dispatch(const GuardCase *c, Run *run, HookEvent event, Value payloa
     if (commands) runtime_unguard(c->runtime);
 }
 
+/* In a run of the caller, whose runtime starts no programs. */
+static bool ask_within(const GuardCase *c, HookEvent event, Value payload, HookOutcome *o) {
+    Call who = { .parent = c->envelope->call_id };
+    run_ask_hooks(c->run, &who, event, c->heap, payload, c->cancel, o);
+    return true;
+}
+
 static bool ask(const GuardCase *c, HookEvent event, Value payload, HookOutcome *o, Error *err) {
     Run *run = NULL;
+    if (c->run) return ask_within(c, event, payload, o);
     Cache cache = { .lock = -1 };
     bool cached = c->envelope->session.n && uses_cache(runtime_project(c->runtime), event);
     if (!runtime_complete(c->runtime, err)) return false;
@@ -167,6 +175,17 @@ static bool is_trusted(const GuardCase *c, HookEvent event, GuardRuling *out) {
     return false;
 }
 
+static void set_place(const GuardCase *c, const HookOutcome *o, GuardRuling *out) {
+    const Project *p = runtime_project(c->runtime);
+    for (size_t i = 0; i < p->n_hooks && o->hook.n; i++) {
+        const HookDef *h = &p->hooks[i];
+        if (!str_eq(h->name, o->hook) || (o->file.n && !str_eq(h->origin.file, o->file))) continue;
+        out->file = h->origin.file;
+        out->line = h->origin.line;
+        return;
+    }
+}
+
 static void judge(const GuardCase *c, HookEvent event, Value payload, GuardRuling *out, HookOutcome *o) {
     Error err = { 0 };
     char said[HOOK_SAID_MAX];
@@ -174,9 +193,9 @@ static void judge(const GuardCase *c, HookEvent event, Value payload, GuardRulin
         guard_ruling_set(out, GUARD_DENY, str_from(hook_event_name(event)), "the hooks could not be asked: %s", err.msg);
         return;
     }
-    if (o->decision != HOOK_ALLOW)
-        guard_ruling_set(out, GUARD_DENY, arena_str(c->arena, o->hook.n ? o->hook : str_from(hook_event_name(event))), "%s",
-            hook_outcome_say(o, "blocked", said));
+    if (o->decision == HOOK_ALLOW) return;
+    guard_ruling_set(out, GUARD_DENY, arena_str(c->arena, o->hook.n ? o->hook : str_from(hook_event_name(event))), "%s", hook_outcome_say(o, "blocked", said));
+    set_place(c, o, out);
 }
 
 void guard_judge_call_hooks(const GuardCase *c, const GuardCall *call, GuardRuling *out) {

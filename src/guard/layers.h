@@ -17,6 +17,7 @@ typedef struct GuardLayer {
     Heap *heap;
 } GuardLayer;
 
+enum { GUARD_LAYERS = 2 };                /* the machine's, the user's */
 #define GUARD_SYSTEM_FOLDER "/etc/harness"
 /* Reads FOLDER/guard.md. Not there: !present. One that cannot be read, is invalid, or that others than `owner` and root may write is an
  * error, and so is a file with nearly that name. */

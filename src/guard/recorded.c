@@ -34,19 +34,42 @@ static void take_failure(GuardRecorded *out, const GuardEnvelope *e, const Error
     take(out, e, GUARD_DENY, e->tool, STR("guard"), str_from(text));
 }
 
-static void judge(const GuardEnvelope *e, Runtime *rt, const char *project, Heap *heap, GuardRecorded *out) {
-    GuardSession *s = NULL;
+static void judge_in(GuardSession *s, const GuardEnvelope *e, GuardRecorded *out) {
     GuardRuling r;
     GuardAnswer a;
-    Error err = { 0 };
-    if (rt) s = guard_session_of(e, rt, heap);
-    else if (!guard_session_open(e, project, NULL, heap, &s, &err)) return take_failure(out, e, &err);
     guard_session_judge(s, &r);
     GuardVerdict answered = guard_answer(e, r.verdict, buf_str(&r.reason), r.changed, &a);
     take(out, e, answered, r.tool.n ? r.tool : r.vendor_tool, r.rule, buf_str(&r.reason));
+    out->file = r.file;
+    out->line = r.line;
+    out->outside = r.outside;
     guard_answer_clear(&a);
     guard_ruling_clear(&r);
+}
+
+static void judge(const GuardEnvelope *e, Runtime *rt, const char *project, Heap *heap, GuardRecorded *out) {
+    GuardSession *s = NULL;
+    Error err = { 0 };
+    if (rt) s = guard_session_of(e, rt, heap);
+    else if (!guard_session_open(e, project, NULL, heap, &s, &err)) return take_failure(out, e, &err);
+    judge_in(s, e, out);
     guard_session_close(s);
+}
+
+void guard_recorded_again(Str kept, Vendor vendor, Str event, const GuardBench *with, GuardRecorded *out) {
+    GuardEnvelope e;
+    Error err = *with->refused;
+    Heap *heap = heap_new(0);
+    *out = (GuardRecorded){ 0 };
+    if (!guard_envelope_read(kept, vendor, event, heap, &e, err.kind == ERR_NONE ? &err : NULL) || err.kind != ERR_NONE) {
+        take_failure(out, &e, &err);
+    } else {
+        GuardSession *s = guard_session_of(&e, with->rt, heap);
+        guard_session_add(s, with->layers, with->run, with->cancel);
+        judge_in(s, &e, out);
+        guard_session_close(s);
+    }
+    heap_free(heap);
 }
 
 bool guard_recorded_judge(Value recorded, Runtime *rt, const char *project, GuardRecorded *out, Error *err) {

@@ -8,7 +8,7 @@
 
 /* The format of the tables that this program writes, and the oldest one that it can use. `compatible_from` in the database is the oldest format
  * that a program must know to use the tables. */
-enum { POSTGRES_FORMAT = 2, POSTGRES_OLDEST = 2, POSTGRES_SERVER_MIN = 140000 };
+enum { POSTGRES_FORMAT = 3, POSTGRES_OLDEST = 3, POSTGRES_SERVER_MIN = 140000 };
 
 /* ---- postgres_url.c ---- */
 

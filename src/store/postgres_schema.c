@@ -57,6 +57,9 @@ static const char *const queue[] = {
     "CREATE INDEX runs_taken ON harness.runs (tenant, project) WHERE state = 'taken'",
 };
 
+/* Format 3: the calls that were decided about. */
+static const char input[] = "ALTER TABLE harness.decisions ADD COLUMN input text NOT NULL DEFAULT ''";
+
 static const char *const guarded[] = { "workers", "runs", "events", "artifacts", "artifact_chunks", "tasks", "hooks", "notes", "approvals", "commands", "pruned",
                                        "changes", "decisions" };
 
@@ -87,6 +90,7 @@ static bool create(PostgresStore *s, Error *err) {
 static bool update(PostgresStore *s, int from, Error *err) {
     bool ok = from > 0 || create(s, err);
     for (size_t i = 0; ok && from < 2 && i < sizeof queue / sizeof *queue; i++) ok = run(s, queue[i], err);
+    if (ok && from < 3) ok = run(s, input, err);
     char sql[96];
     snprintf(sql, sizeof sql, "UPDATE harness.about SET format = %d, compatible_from = %d", POSTGRES_FORMAT, POSTGRES_OLDEST);
     return ok && run(s, sql, err);

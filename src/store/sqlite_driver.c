@@ -218,7 +218,7 @@ static bool artifact_get(Store *store, Str run, Str key, uint64_t offset, uint64
 static bool make_decisions(Store *s, Error *err) {
     return sqlite_exec(own(s), "CREATE TABLE IF NOT EXISTS decisions (n INTEGER NOT NULL PRIMARY KEY, time_ns INTEGER NOT NULL, vendor TEXT NOT NULL,"
         "  session TEXT NOT NULL, call TEXT NOT NULL, event TEXT NOT NULL, tool TEXT NOT NULL, vendor_tool TEXT NOT NULL, subject TEXT NOT NULL,"
-        "  verdict TEXT NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL, root TEXT NOT NULL, hash BLOB NOT NULL,"
+        "  verdict TEXT NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL, root TEXT NOT NULL, hash BLOB NOT NULL, input TEXT NOT NULL DEFAULT '',"
         "  UNIQUE (vendor, session, call, event)) STRICT", "write decision", err);
 }
 

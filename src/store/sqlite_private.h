@@ -18,7 +18,7 @@ StoreQuery sqlite_walk(SqliteStore *s, const char *sql, const char *doing, Error
 bool sqlite_failed(SqliteStore *s, const char *doing, Error *err);           /* sets the connection's error; returns false */
 
 /* sqlite_schema.c */
-#define SQLITE_FILE_FORMAT 4
+#define SQLITE_FILE_FORMAT 5
 extern const char sqlite_schema_runs[], sqlite_schema_control[];   /* the tables that differ from format 2, and those
                                                                   * that it did not have */
 bool sqlite_check(SqliteStore *s, int64_t *version, Error *err);     /* read-only: the file may belong to another program */

@@ -30,7 +30,7 @@ const char sqlite_schema_control[] =
     "  by TEXT NOT NULL, PRIMARY KEY (run, n)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE pruned (run TEXT NOT NULL PRIMARY KEY, ended_ns INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB) STRICT, WITHOUT ROWID;";
 
-/* Format 3 differs from format 4 only in what it lacks. */
+/* Formats 3 and 4 differ from format 5 only in what they lack: `last` and `hash` of runs, and `input` of decisions, a table that a file need not have. */
 static const char format_4[] = "ALTER TABLE runs ADD COLUMN last INTEGER NOT NULL DEFAULT 0; ALTER TABLE runs ADD COLUMN hash BLOB;";
 
 static const char schema[] =
@@ -88,16 +88,30 @@ static bool create(SqliteStore *s, Error *err) {
            sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "open", err);
 }
 
+static bool add_input(SqliteStore *s, Error *err) {
+    bool table = false;
+    StoreQuery q = sqlite_walk(s, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'decisions'", "migrate", err);
+    bool ok = store_row(&q, &table);
+    if (!store_end(&q, ok)) return false;
+    return !table || sqlite_exec(s, "ALTER TABLE decisions ADD COLUMN input TEXT NOT NULL DEFAULT ''", "migrate", err);
+}
+
+/* Each format is reached from the one before it; an import writes the tables of runs as they are now. */
+static bool update(SqliteStore *s, int64_t from, Error *err) {
+    if (from < 3 && !sqlite_import(s, from, err)) return false;
+    if (from == 3 && !sqlite_exec(s, format_4, "migrate", err)) return false;
+    return add_input(s, err) && sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "migrate", err);
+}
+
 bool sqlite_migrate(SqliteStore *s, int64_t version, Error *err) {
     if (version == SQLITE_FILE_FORMAT) return sqlite_import_tail(s), true;
     if (!store_begin(&s->store, "open", err)) return false;
     bool ok = sqlite_check(s, &version, err);                /* check again: another process may have migrated it */
     bool old = ok && version > 0 && version < SQLITE_FILE_FORMAT;
     if (ok && version == 0) ok = create(s, err);
-    if (old) ok = (version < 3 ? sqlite_import(s, version, err) : sqlite_exec(s, format_4, "migrate", err))
-        && sqlite_exec(s, "PRAGMA user_version = " NUMBER_TEXT(SQLITE_FILE_FORMAT), "migrate", err);
+    if (old) ok = update(s, version, err);
     ok = store_commit(&s->store, ok, old ? "migrate" : "open", err);
     if (old && version < 3) sqlite_import_end(s, ok);
-    if (ok && version == 3) sqlite_import_tail(s);
+    if (ok && old && version >= 3) sqlite_import_tail(s);
     return ok;
 }

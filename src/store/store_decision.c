@@ -5,7 +5,7 @@
 #include "store/store_chain.h"
 #include "store/store_private.h"
 
-enum { TEXTS = 11, HASH_COLUMN = 13 };
+enum { TEXTS = 11, HASH_COLUMN = 13, INPUT_COLUMN };
 #define CHAIN STR("decisions")
 
 void store_decision_wait(Store *s, int ms) { s->driver->wait(s, ms); }
@@ -15,12 +15,14 @@ static void texts_of(const StoreDecision *d, Str out[TEXTS]) {
     memcpy(out, all, sizeof all);
 }
 
-static void hash_row(const uint8_t previous[SHA256_BYTES], int64_t n, int64_t time_ns, const Str texts[TEXTS], uint8_t out[SHA256_BYTES]) {
+/* Rows without an input have the hash that they had before the column existed. */
+static void hash_row(const uint8_t previous[SHA256_BYTES], int64_t n, int64_t time_ns, const Str texts[TEXTS], Str input, uint8_t out[SHA256_BYTES]) {
     StoreChain c;
     store_chain_begin(&c, previous);
     store_chain_int(&c, n);
     store_chain_int(&c, time_ns);
     for (int i = 0; i < TEXTS; i++) store_chain_text(&c, texts[i]);
+    if (input.n) store_chain_text(&c, input);
     store_chain_end(&c, out);
 }
 
@@ -75,14 +77,15 @@ static bool insert(Store *s, const StoreDecision *d, Error *err) {
     Arena arena = { 0 };
     uint8_t hash[SHA256_BYTES], next[SHA256_BYTES];
     int64_t n = 0, now = clock_wall_ns();
-    Str t[TEXTS];
+    Str t[TEXTS], input = d->input.at ? d->input : STR("");
     texts_of(d, t);
     for (int i = 0; i < TEXTS; i++) t[i] = shorten(t[i], &arena);
     bool ok = last_row(s, &n, hash, err);
     if (ok) {
-        hash_row(hash, ++n, now, t, next);
+        hash_row(hash, ++n, now, t, input, next);
         StoreQuery q = store_query(s, SQL_DECISION_PUT, "write decision", err);
-        ok = store_bind(&q, "iisssssssssssb", n, now, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], (Str){ (char *)next, SHA256_BYTES }) &&
+        ok = store_bind(&q, "iisssssssssssbs", n, now, t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], (Str){ (char *)next, SHA256_BYTES },
+                        input) &&
              store_row(&q, &(bool){ false });
         ok = store_end(&q, ok) && put_head(s, n, next, err);
     }
@@ -129,7 +132,8 @@ static void read_row(const StoreQuery *q, StoreDecision *d) {
     Str t[TEXTS];
     for (int i = 0; i < TEXTS; i++) t[i] = store_text(q, i + 2);
     *d = (StoreDecision){ .n = store_int(q, 0), .time_ns = store_int(q, 1), .vendor = t[0], .session = t[1], .call = t[2], .event = t[3], .tool = t[4],
-                          .vendor_tool = t[5], .subject = t[6], .verdict = t[7], .rule = t[8], .reason = t[9], .root = t[10] };
+                          .vendor_tool = t[5], .subject = t[6], .verdict = t[7], .rule = t[8], .reason = t[9], .root = t[10],
+                          .input = store_text(q, INPUT_COLUMN) };
 }
 
 bool store_decision_each(Store *s, int64_t after, bool (*each)(void *ctx, const StoreDecision *d), void *ctx, Error *err) {
@@ -161,7 +165,7 @@ static void check_row(Checking *c, const StoreQuery *q) {
     read_row(q, &d);
     texts_of(&d, t);
     if (d.n != c->n + 1) fault(c, STORE_DECISION_REMOVED, c->n + 1, d.n - 1);
-    hash_row(c->out->hash, d.n, d.time_ns, t, hash);
+    hash_row(c->out->hash, d.n, d.time_ns, t, d.input, hash);
     bool fits = stored.n == SHA256_BYTES && memcmp(stored.at, hash, SHA256_BYTES) == 0;
     if (!fits && d.n == c->n + 1) fault(c, STORE_DECISION_CHANGED, d.n, d.n);
     if (stored.n == SHA256_BYTES) memcpy(c->out->hash, stored.at, SHA256_BYTES);

@@ -8,11 +8,12 @@ enum { STORE_DECISION_TEXT_MAX = 4096 };                     /* longer texts are
 typedef struct StoreDecision {
     int64_t n, time_ns;                                      /* set by store_decision_put */
     Str vendor, session, call, event, tool, vendor_tool, subject, verdict, rule, reason, root;
+    Str input;                                               /* the envelope of a call, as guard/kept.h writes it; "": not stored */
 } StoreDecision;
 
 /* How long to wait for other processes; store_open sets five seconds. */
 void store_decision_wait(Store *s, int ms);
-/* *fresh is false if the same (vendor, session, call, event) is stored already: then nothing is changed. */
+/* Does not shorten `input`: the caller bounds it. *fresh is false if the same (vendor, session, call, event) is stored already: then nothing is changed. */
 bool store_decision_put(Store *s, const StoreDecision *d, bool *fresh, Error *err);
 /* The number and hash of the last decision; 0 without one. */
 bool store_decision_last(Store *s, int64_t *n, uint8_t hash[32], Error *err);

@@ -66,7 +66,7 @@ bool store_page_decisions(Store *s, int64_t before, size_t max, bool (*each)(voi
     while (ok && some && (ok = store_row(&q, &some)) && some) {
         StoreDecision d = { store_int(&q, 0), store_int(&q, 1), store_text(&q, 2), store_text(&q, 3), store_text(&q, 4), store_text(&q, 5),
                             store_text(&q, 6), store_text(&q, 7), store_text(&q, 8), store_text(&q, 9), store_text(&q, 10), store_text(&q, 11),
-                            store_text(&q, 12) };
+                            store_text(&q, 12), store_text(&q, 14) };
         if (!each(ctx, &d)) break;
     }
     return store_unlock(s, store_end(&q, ok));

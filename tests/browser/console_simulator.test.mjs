@@ -1,6 +1,7 @@
 // The simulator of the console's page, with recorded calls and the real server: a draft, before and after, problems, cases saved as tests.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { run } from '../e2e/harness.mjs';
 import { accessible, console_, isWide, prompt, until } from './consoles.mjs';
 
 const rows = page => page.locator('.rows [role=row]');
@@ -90,4 +91,37 @@ test('drafts that do not load, or ask for more than the project may, say why', a
   await page.getByRole('button', { name: 'Undo' }).click();
   await until(async () => /ask-network/.test(await draft.inputValue()));
   await go('Nothing changes');
+});
+
+test('calls of other agents: the name of the agent, before and after, what is left out, and a case saved as a test', async t => {
+  const { p, page, draft, go } = await simulator(t);
+  const ask = (n, args) => run(['guard', 'claude', '--project', p.dir], { env: p.env, input: JSON.stringify({ session_id: 's', transcript_path: '/t', cwd: p.dir, hook_event_name: 'PreToolUse', tool_use_id: `u${n}`, ...args }) });
+  ask(1, { tool_name: 'Read', tool_input: { file_path: `${p.dir}/src/sum.c` } });
+  ask(2, { tool_name: 'Bash', tool_input: { command: 'deploy --token s3cretvalue99' } });
+  ask(3, { tool_name: 'Edit', tool_input: { file_path: 'x.txt', edits: Array.from({ length: 20 }, () => 'z'.repeat(4000)) } });
+  await draft.fill(p.text('harness.md').replace('rules:\n', 'rules:\n  - { name: no-sum, vendor: [claude], file.read: ["src/sum.c"], decide: deny }\n'));
+  await go('1 call of 9 would end differently');
+  await page.getByText('1 call of other agents is left out: the arguments were not stored.').waitFor();
+  await rows(page).filter({ hasText: 'claude' }).first().click();
+  const detail = page.locator('.detail');
+  await detail.getByText(/by no-sum harness\.md:\d+/).waitFor();
+  assert.match(await detail.innerText(), /read\s+claude/);
+  await accessible(page, 'simulator with other agents');
+  await page.setViewportSize({ width: 400, height: 800 });
+  assert.equal(await isWide(page), false, 'the simulator at 400');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('button', { name: 'Save as test…' }).click();
+  await page.getByText(/guard: \{"vendor":"claude".*"file_path":"src\/sum\.c"[\s\S]*decision: "deny"\nrule: "no-sum"/).waitFor();
+  await page.getByLabel('Name').fill('no_sum');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').getByText(/Saved .harness\/tests\/no_sum/).waitFor();
+  assert.equal((await p.harness(['test', 'no_sum'])).status, 1, 'the rule is only in the draft');
+  p.add({ 'harness.md': await draft.inputValue() });
+  const passed = await p.harness(['test', 'no_sum']);
+  assert.equal(passed.status, 0, passed.stdout + passed.stderr);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByLabel('Only changes').uncheck();
+  await rows(page).filter({ hasText: 'deploy --token [redacted]' }).click();
+  await detail.getByText('redacted arguments').waitFor();
+  assert.equal(await detail.getByRole('button', { name: 'Save as test…' }).isDisabled(), true);
 });

@@ -527,7 +527,8 @@ test('guard log --verify finds a row that was changed, removed or inserted', t =
   };
   const faults = p => { const r = spawnSync(bin, ['guard', 'log', '--verify', '--json'], { env: p.env, cwd: p.dir, encoding: 'utf8' }); return { status: r.status, ...JSON.parse(r.stdout) }; };
   for (const [change, fault] of [['UPDATE decisions SET verdict = \'allow\' WHERE n = 2', 'changed'], ['DELETE FROM decisions WHERE n = 2', 'removed'], ['DELETE FROM decisions WHERE n = 3', 'end'],
-    ['INSERT INTO decisions SELECT 4, time_ns, vendor, session, \'new\', event, tool, vendor_tool, subject, verdict, rule, reason, root, hash FROM decisions WHERE n = 3', 'changed']]) {
+    ['INSERT INTO decisions SELECT 4, time_ns, vendor, session, \'new\', event, tool, vendor_tool, subject, verdict, rule, reason, root, hash, input FROM decisions WHERE n = 3', 'changed'],
+    ['UPDATE decisions SET input = \'{}\' WHERE n = 2', 'changed']]) {
     const p = project(t);
     for (let i = 0; i < 3; i++) p.claude('Bash', { command: `git push --force ${i}` });
     assert.equal(faults(p).status, 0);

@@ -37,7 +37,7 @@ before(() => {
   url = control('start');
   const r = run(['-C', tmpdir(), 'store', 'migrate', '--json'], { env: { HARNESS_STATE: url } });
   assert.equal(r.status, 0, r.stderr);
-  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 2 });
+  assert.deepEqual(JSON.parse(r.stdout), { store: url.replace(/\?host=(.*)/, '').replace('@/', `@${server}/`), from: 0, to: 3 });
 });
 after(() => control('stop'));
 
@@ -185,10 +185,10 @@ test('what is wrong with a database is said in one message, without the password
     assert.match(r.stderr, new RegExp(`HARNESS_LEASE: "${lease}" is not a number of seconds from 1 to 3600`));
   }
   sql('UPDATE harness.about SET format = 7, compatible_from = 6');
-  await say(url, /tables of a newer harness \(format 7; this one supports 2\).*update harness/);
+  await say(url, /tables of a newer harness \(format 7; this one supports 3\).*update harness/);
   sql('UPDATE harness.about SET format = 0, compatible_from = 0');
   await say(url, /no tables of harness|older harness/);
-  sql('UPDATE harness.about SET format = 2, compatible_from = 2');
+  sql('UPDATE harness.about SET format = 3, compatible_from = 3');
   assert.equal((await p.say('go')).reply?.response, 'done after 3');
 });
 
@@ -240,4 +240,14 @@ test('store copy moves a state file: the same runs, events and hashes', async t 
   const again = await p.harness(['store', 'copy', file, `${url}#${project}`]);
   assert.equal(again.status, 1);
   assert.match(again.stderr, /already has 1 runs of project/);
+});
+
+test('the simulator judges runs of the database and calls of other agents, whose decisions are in the state file', async t => {
+  const p = kept(t, { 'harness.md': '---\nbuiltin_tools: [bash]\n---\n' });
+  assert.equal((await p.harness(['call', 'bash', '{"command":"echo ours"}'])).status, 0);
+  const payload = { session_id: 's', transcript_path: '/t', cwd: p.dir, hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'echo theirs' }, tool_use_id: 'u' };
+  assert.equal(run(['guard', 'claude', '--project', p.dir], { env: p.env, input: JSON.stringify(payload) }).status, 0);
+  const r = run(['-C', p.dir, 'simulate', '-'], { env: p.env, input: JSON.stringify({ files: { 'harness.md': '---\nbuiltin_tools: [bash]\nrules: [{ name: no-echo, shell: [echo], decide: deny }]\n---\n' } }) });
+  assert.equal(r.status, 0, r.stderr);
+  assert.deepEqual(JSON.parse(r.stdout).rows.map(x => [x.vendor, x.args.command, x.before.decision, x.after.rule]), [['claude', 'echo theirs', 'allow', 'no-echo'], [null, 'echo ours', 'allow', 'no-echo']]);
 });

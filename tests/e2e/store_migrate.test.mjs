@@ -85,7 +85,7 @@ test('a newer format is refused with one message', { skip }, () => {
   closeSync(file);
   const r = run(p.args(['runs']), { env: p.env });
   assert.notEqual(r.status, 0);
-  assert.match(r.stderr, /was written by a newer harness \(format 99; this one supports 4\)/);
+  assert.match(r.stderr, /was written by a newer harness \(format 99; this one supports 5\)/);
   assert.match(r.stderr, /update harness, or set HARNESS_STATE to another file/);
   assert.ok(existsSync(`${p.state}-tail`) && !existsSync(`${p.state}-format99`));
   rmSync(p.at, { recursive: true });

@@ -18,7 +18,7 @@ export function simulator() {
   let list = null;                                                   // of the result that is shown
   const go = button('Simulate', simulate, { kind: 'primary' });
   const element = h('div.viewbody.padded.simulate', h('div.stack.draftside',
-    h('p.hint', 'Change a rule, harness.md or a hook here; the files stay as they are. Recorded calls are judged before and after.'),
+    h('p.hint', 'Change a rule, harness.md or a hook here; the files stay as they are. Recorded calls, also those of agents under harness guard, are judged before and after.'),
     h('div.line', files, button('New file…', add), button('Remove it', remove, { kind: 'quiet' }), button('Undo', undo, { kind: 'quiet' })), labelled('Draft of the file', text), changed,
     h('div.line', labelled('Recorded calls', number), go, state)), outcome);
   show(outcome, empty('Before and after', 'Which recorded calls would a changed rule allow, ask about or deny? The result shows each call with the rule that decides.'));
@@ -100,14 +100,15 @@ export function simulator() {
 
   function draw(result) {
     if (result.problems?.length > 0) { show(outcome, h('div.note.bad', { role: 'alert' }, h('p', h('strong', 'The draft does not load, so nothing was judged.')), h('ul.plain', result.problems.map(problem)))); return; }
-    if (result.calls === 0) { show(outcome, empty('No recorded calls', 'Runs of agents and harness call record calls. There are none yet.')); return; }
+    const left = result.without_args > 0 ? h('p.hint', `${plural(result.without_args, 'call')} of other agents ${result.without_args === 1 ? 'is' : 'are'} left out: the arguments were not stored.`) : null;
+    if (result.calls === 0) { show(outcome, empty('No recorded calls', 'Runs of agents, harness call and agents under harness guard record calls. There are none yet.'), left); return; }
     const only = h('input', { type: 'checkbox', checked: result.changed > 0, on: { change: fill } }), detail = h('div.detail');
     list?.close();
     list = windowed({
       label: 'Calls before and after', cls: 'verdicts', height: () => 36, moved: pick, cells, classes: r => (r.changed ? 'changed' : ''),
       columns: [{ name: 'Call', cls: 'step' }, { name: 'Before', cls: 'before' }, { name: 'After', cls: 'after' }, { name: 'Deciding rule', cls: 'soft.rule' }],
     });
-    show(outcome, h('div.line', h('h2', result.changed === 0 ? 'Nothing changes' : `${plural(result.changed, 'call')} of ${count(result.calls)} would end differently`), h('label.check.push', only, 'Only changes')), result.truncated ? h('p.hint', 'The arguments of older calls are too large to judge them, too.') : null, list.element, detail);
+    show(outcome, h('div.line', h('h2', result.changed === 0 ? 'Nothing changes' : `${plural(result.changed, 'call')} of ${count(result.calls)} would end differently`), h('label.check.push', only, 'Only changes')), result.truncated ? h('p.hint', 'The arguments of older calls are too large to judge them, too.') : null, left, list.element, detail);
     fill();
     function fill() {
       const rows = only.checked ? result.rows.filter(r => r.changed) : result.rows;
@@ -117,15 +118,16 @@ export function simulator() {
       show(detail, h('p.hint', 'Select a call to see its arguments and the reasons.'));
     }
     function pick(r) {
-      show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), r.agent ? h('span.tag', plain(r.agent)) : null, r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
-        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, outcome: r.after }), { disabled: r.redacted }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
+      show(detail, h('div.stack', h('div.line', h('h2.mono', line(r.tool, 100)), agent(r), r.redacted ? h('span.tag.warn', 'redacted arguments') : null,
+        button('Save as test…', () => saveTest({ tool: r.tool, args: r.args, guard: r.test, outcome: r.after }), { disabled: r.redacted || r.test === null }), r.run ? h('a', { href: `#run/${encodeURIComponent(r.run)}` }, 'Show the run') : null),
+      r.test === null && !r.redacted ? h('p.hint', 'Not for a test: a guard.md of yours or of the machine took part in the verdict, and tests read the project only.') : null,
       h('dl.args', [['Recorded', r.recorded], ['Before', r.before], ['After', r.after]].map(([name, v]) => v && [h('dt', name), h('dd', judged(v), v.rule ? [' by ', h('code', plain(v.rule)), place(v)] : null, v.reason ? `: ${plain(v.reason)}` : null)])),
       h('section.part', h('h3', 'Arguments'), args(r.args))));
     }
   }
 
   function cells(r) {
-    return [h('span.what', h('span.who.mono', line(r.tool, 40)), h('span.gist', summary(r.args)), r.redacted ? h('span.tag.warn', 'redacted') : null), judged(r.before), r.changed ? judged(r.after) : h('span.hint', 'same'), decider(r)];
+    return [h('span.what', h('span.who.mono', line(r.tool, 40)), r.vendor ? agent(r) : null, h('span.gist', summary(r.args)), r.redacted ? h('span.tag.warn', 'redacted') : null), judged(r.before), r.changed ? judged(r.after) : h('span.hint', 'same'), decider(r)];
   }
   return { element, key: e => (list?.element.isConnected ? list.key(e) : false), close: () => list?.close() };
 }
@@ -137,6 +139,9 @@ function decider(r) {
   const v = r.after?.rule ? r.after : r.before;
   return v?.rule ? line([v.rule, where(v)].filter(Boolean).join(' · '), 80) : '';
 }
+
+// Whose call it is: the agent of another vendor, or a sub-agent.
+const agent = r => (r.vendor || r.agent ? h('span.tag', plain(r.vendor || r.agent)) : null);
 
 const judged = v => (v ? h(`span.badge.${tone(v.decision)}`, plain(v.decision)) : '');
 
