@@ -126,6 +126,12 @@ bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such question, or more than one. */
 bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
 
+/* What the process that asks tells others about a question: the text that it shows of the call, and a JSON object {"agent": …, "permits": …}. Questions with
+ * a number appended have those of the newest one. */
+typedef enum { STORE_QUESTION_SHOWN, STORE_QUESTION_ABOUT } StoreQuestionNote;
+bool store_question_note_put(Store *s, Str run, Str id, StoreQuestionNote what, Str text, Error *err);
+bool store_question_note_get(Store *s, Str run, Str id, StoreQuestionNote what, Buf *out, bool *found, Error *err);
+
 /* Commands to a run: kind "cancel" or "message". Numbered from 1 in each run. */
 typedef struct StoreCommand { int64_t n; Str kind, body, by; } StoreCommand;
 bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err);

@@ -103,6 +103,34 @@ bool store_approval_find(Store *s, Str prefix, Buf *id, Error *err) {
     return error_hint(err, "give more of the id");
 }
 
+/* ---- notes about questions ---- */
+
+/* Pruning a run removes this scope. The number that store_approval_ask appends does not belong to the key. */
+static void note_names(Str run, Str id, StoreQuestionNote what, Buf *scope, Buf *key) {
+    ptrdiff_t number = str_find_char(id, '-');
+    buf_add_fmt(scope, "questions:" STR_FMT, STR_ARG(run));
+    buf_add(key, number < 0 ? id : str_sub(id, 0, (size_t)number));
+    if (what == STORE_QUESTION_ABOUT) buf_add(key, STR("/about"));
+}
+
+bool store_question_note_put(Store *s, Str run, Str id, StoreQuestionNote what, Str text, Error *err) {
+    Buf scope = { 0 }, key = { 0 };
+    note_names(run, id, what, &scope, &key);
+    bool ok = store_note_put(s, buf_str(&scope), buf_str(&key), text, err);
+    buf_clear(&scope);
+    buf_clear(&key);
+    return ok;
+}
+
+bool store_question_note_get(Store *s, Str run, Str id, StoreQuestionNote what, Buf *out, bool *found, Error *err) {
+    Buf scope = { 0 }, key = { 0 };
+    note_names(run, id, what, &scope, &key);
+    bool ok = store_note_get(s, buf_str(&scope), buf_str(&key), out, found, err);
+    buf_clear(&scope);
+    buf_clear(&key);
+    return ok;
+}
+
 /* ---- commands ---- */
 
 bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err) {

@@ -56,6 +56,26 @@ static void test_life(void **state) {
     place_close(&p);
 }
 
+static void test_notes(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf text = { 0 };
+    bool found;
+    place_open(&p);
+    Store *s = must_open(&p);
+    assert_true(store_question_note_put(s, STR("r"), STR("q1"), STORE_QUESTION_SHOWN, STR("rm x"), &p.err));
+    assert_true(store_question_note_get(s, STR("r"), STR("q1"), STORE_QUESTION_ABOUT, &text, &found, &p.err) && !found);
+    assert_true(store_question_note_put(s, STR("r"), STR("q1"), STORE_QUESTION_ABOUT, STR("{}"), &p.err));
+    assert_true(store_question_note_get(s, STR("r"), STR("q1-2"), STORE_QUESTION_SHOWN, &text, &found, &p.err) && found);     /* asked again after its answer was used */
+    assert_string_equal(text.at, "rm x");
+    assert_true(store_question_note_get(s, STR("r"), STR("q1-2"), STORE_QUESTION_ABOUT, &text, &found, &p.err) && found);
+    assert_string_equal(text.at, "{}");
+    assert_true(store_question_note_get(s, STR("other"), STR("q1"), STORE_QUESTION_SHOWN, &text, &found, &p.err) && !found);
+    buf_clear(&text);
+    store_close(s);
+    place_close(&p);
+}
+
 static void test_find(void **state) {
     (void)state;
     StorePlace p;
@@ -150,10 +170,12 @@ static void test_commands(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_life), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins),
         cmocka_unit_test(test_commands) };
     const struct CMUnitTest both[] = {
-        cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_life), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + run_on_postgres(both);
