@@ -122,6 +122,7 @@ bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApp
 bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: the question was open, and this answer was stored */
 bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: answered, and marked as used: no other call can use it */
 bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* only if the question is open */
+bool store_question_open(Store *s, Str id, bool *open, Error *err);           /* of a question or a dialog (store_dialog.h); unknown: unchanged */
 bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* the open ones, oldest first */
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such question, or more than one. */
 bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);

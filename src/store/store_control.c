@@ -16,6 +16,14 @@ static bool is_used(Store *s, Str id, bool *used, Error *err) {
     return store_end(&q, ok);
 }
 
+bool store_question_open(Store *s, Str id, bool *open, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_APPROVAL_STATE, "read question", err);
+    bool some = false, ok = store_bind(&q, "s", id) && store_row(&q, &some);
+    if (ok && some) *open = str_eq(store_text(&q, 0), STR("open"));
+    return store_unlock(s, store_end(&q, ok));
+}
+
 static bool insert_question(Store *s, const StoreApproval *a, Str id, Error *err) {
     StoreQuery q = store_query(s, SQL_APPROVAL_PUT, "ask", err);
     return store_end(&q, store_bind(&q, "ssssssssii", id, a->run, a->call, a->tool, a->args, a->args_hash, a->why, a->rule,
