@@ -25,6 +25,7 @@ typedef struct ConsoleConfig {
     Str root;                            /* the project's folder */
     const char *config;                  /* the project file given by -c; NULL: none */
     Store *store;                        /* outlives the server */
+    Store *decisions;                    /* of guard: the state file, also if `store` is a database; may be the same */
     const char *version;
     const Log *log;
     void (*bound)(void *ctx, uint16_t port);     /* called once it listens */

@@ -11,7 +11,7 @@
 #include "store/store_dialog.h"
 #include "store/store_page.h"
 
-enum { WINDOW = 300, CATCH_UP = 200, EVENTS_AT_ONCE = 500, EVENTS_BYTES = 1 << 20, COMMENT_S = 15, LIVE_S = 2, ANNOUNCE_S = 4 };
+enum { WINDOW = 300, CATCH_UP = 200, EVENTS_AT_ONCE = 500, EVENTS_BYTES = 1 << 20, COMMENT_S = 15, LIVE_S = 2, DATABASE_S = 1, ANNOUNCE_S = 4 };
 #define LOOK_NS ((int64_t)200 * 1000000)
 #define SECOND_NS ((int64_t)1000000000)
 
@@ -89,11 +89,18 @@ static bool any_running(const Window *w) {
     return false;
 }
 
-/* True if the store may have changed. A process that dies changes nothing in the store, so runs that are running are looked at again now and then. */
+/* True if it is time to look without a sign of a change: a process that dies changes nothing in the store, and the version of a database does not count
+ * new runs and questions. */
+static bool is_due(const ConsoleStreams *s, int64_t now_ns) {
+    int64_t since = now_ns - s->looked_ns;
+    if (s->looked_ns == 0 || (since > LIVE_S * SECOND_NS && any_running(&s->now))) return true;
+    return since > DATABASE_S * SECOND_NS && !store_version_counts_all(s->console->config->store);
+}
+
 static bool may_have_changed(ConsoleStreams *s, bool poked) {
     int64_t version = s->version, now = clock_mono_ns();
     bool read = store_version(s->console->config->store, &version, NULL);
-    bool due = s->looked_ns == 0 || poked || (read && version != s->version) || (now - s->looked_ns > LIVE_S * SECOND_NS && any_running(&s->now));
+    bool due = poked || (read && version != s->version) || is_due(s, now);
     s->version = version;
     if (due) s->looked_ns = now;
     return due;

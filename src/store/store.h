@@ -139,6 +139,7 @@ bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err
 bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx, const StoreCommand *c), void *ctx, Error *err);
 /* A number that changes when another connection has written to the file: a cheap check before reading the tables. */
 bool store_version(Store *s, int64_t *out, Error *err);
+bool store_version_counts_all(const Store *s);               /* false, in a database: it changes only with answers and commands */
 
 /* Hook counters, added up over runs. */
 typedef struct StoreHook { Str hook; uint64_t calls, blocks, errors, ns; } StoreHook;

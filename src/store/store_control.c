@@ -162,6 +162,8 @@ bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx
     return store_unlock(s, store_end(&q, ok));
 }
 
+bool store_version_counts_all(const Store *s) { return s->driver->counts_all; }
+
 bool store_version(Store *s, int64_t *out, Error *err) {
     store_lock(s);
     StoreQuery q = store_query(s, SQL_VERSION, "look for changes", err);
