@@ -31,6 +31,8 @@ static const Route routes[] = {
     { "GET", "approvals/*", console_approval },
     { "POST", "approvals/*/approve", console_approve },
     { "POST", "approvals/*/deny", console_deny },
+    { "GET", "dialogs", console_dialogs },
+    { "POST", "dialogs/*/answer", console_dialog_answer },
     { "GET", "stream", console_stream },
     { "GET", "calls", console_calls },
     { "GET", "tools", console_tools },

@@ -7,16 +7,14 @@ enum { TEXT_MAX = 64 << 10 };
 /* ---- the list ---- */
 
 void console_question_json(Store *s, const StoreApproval *a, Buf *out) {
-    Buf scope = { 0 }, shown = { 0 };
+    Buf shown = { 0 };
     bool found = false;
-    store_page_approval_json(out, a, console_waits(s, a->run));
-    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(a->run));
-    if (!store_note_get(s, buf_str(&scope), a->id, &shown, &found, NULL)) found = false;
+    store_page_approval_json(s, a, console_waits(s, a->run), out);
+    if (!store_question_note_get(s, a->run, a->id, STORE_QUESTION_SHOWN, &shown, &found, NULL)) found = false;
     out->n--;                                                                /* its closing brace */
     if (found) console_add_member(out, "shown", buf_str(&shown));
     else buf_add(out, STR(",\"shown\":null"));
     buf_add_char(out, '}');
-    buf_clear(&scope);
     buf_clear(&shown);
 }
 

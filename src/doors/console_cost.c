@@ -149,7 +149,7 @@ void console_decisions(ConsoleCall *c) {
     int64_t before = 0;
     buf_add(&l.out, STR("{\"decisions\":["));
     bool ok = console_query_int(c, "limit", 1, PAGE_MAX, &l.limit, &err) && console_query_int(c, "before", 1, INT64_MAX, &before, &err)
-        && store_page_decisions(c->console->config->store, before, (size_t)l.limit + 1, add_decision, &l, &err);
+        && store_page_decisions(c->console->config->decisions, before, (size_t)l.limit + 1, add_decision, &l, &err);
     if (!ok) return buf_clear(&l.out), console_fail(c, &err);
     if (l.more) buf_add_fmt(&l.out, "],\"next\":\"%lld\"}", (long long)l.last);
     else buf_add(&l.out, STR("],\"next\":null}"));

@@ -76,6 +76,12 @@ bool console_waits(Store *s, Str run);                                       /* 
 /* ---- console_spans.c ---- */
 void console_spans(ConsoleCall *c);
 
+/* ---- console_dialogs.c ---- */
+void console_dialogs(ConsoleCall *c);
+void console_dialog_answer(ConsoleCall *c);
+struct StoreDialog;
+bool console_dialog_shown(Store *s, const struct StoreDialog *d);              /* its process waits for it, and it has not expired */
+
 /* ---- console_control.c ---- */
 void console_approvals(ConsoleCall *c);
 void console_approval(ConsoleCall *c);

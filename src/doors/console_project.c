@@ -56,7 +56,7 @@ void console_servers(ConsoleCall *c) {
     buf_add(&out, STR("{\"servers\":"));
     buf_add(&out, str_trim(buf_str(&child.out)));
     buf_add(&out, STR(",\"guarded\":"));
-    ok = ok && console_guarded(c->console->config->store, &out, &err);
+    ok = ok && console_guarded(c->console->config->decisions, &out, &err);
     buf_add_char(&out, '}');
     if (ok) console_reply(c, 200, &out);
     else console_fail(c, &err);

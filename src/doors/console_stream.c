@@ -7,9 +7,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/random.h"
+#include "store/store_dialog.h"
 #include "store/store_page.h"
 
-enum { WINDOW = 300, CATCH_UP = 200, EVENTS_AT_ONCE = 500, EVENTS_BYTES = 1 << 20, COMMENT_S = 15, LIVE_S = 2 };
+enum { WINDOW = 300, CATCH_UP = 200, EVENTS_AT_ONCE = 500, EVENTS_BYTES = 1 << 20, COMMENT_S = 15, LIVE_S = 2, DATABASE_S = 1, ANNOUNCE_S = 4 };
 #define LOOK_NS ((int64_t)200 * 1000000)
 #define SECOND_NS ((int64_t)1000000000)
 
@@ -25,7 +27,7 @@ typedef struct Stream {
 
 /* A run as it was when the thread last looked. */
 typedef struct Row { int64_t n, started_ns, ended_ns; uint64_t mark; bool running; size_t at, size; } Row;   /* at, size: its JSON in the window's text */
-typedef struct Window { Store *store; VEC(Row) rows; Buf text; uint64_t questions; int64_t open; } Window;
+typedef struct Window { Store *store; VEC(Row) rows; Buf text; uint64_t questions, dialogs; int64_t open, open_dialogs; } Window;
 
 struct ConsoleStreams {
     Console *console;
@@ -34,6 +36,8 @@ struct ConsoleStreams {
     Window now, before;                  /* only used by the thread, like what follows */
     int64_t version, looked_ns;
     bool busy;                           /* a run has more events than one look sends */
+    char viewer[24];                     /* names this console among those with open pages */
+    int64_t announced_ns;                /* when it last said that a page is open; 0: none is */
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;
     bool over, poked;
@@ -46,8 +50,8 @@ struct ConsoleStreams {
 static void window_reset(Window *w) {
     w->rows.n = 0;
     buf_reset(&w->text);
-    w->questions = 0;
-    w->open = 0;
+    w->questions = w->dialogs = 0;
+    w->open = w->open_dialogs = 0;
 }
 
 static void window_clear(Window *w) {
@@ -71,17 +75,32 @@ static bool take_question(void *ctx, const StoreApproval *a) {
     return true;
 }
 
+static bool take_dialog(void *ctx, const StoreDialog *d) {
+    Window *w = ctx;
+    if (!console_dialog_shown(w->store, d)) return true;
+    w->open_dialogs++;
+    w->dialogs = w->dialogs * 31 + hash_bytes(d->id);
+    return true;
+}
+
 static bool any_running(const Window *w) {
     for (size_t i = 0; i < w->rows.n; i++)
         if (w->rows.at[i].running) return true;
     return false;
 }
 
-/* True if the store may have changed. A process that dies changes nothing in the store, so runs that are running are looked at again now and then. */
+/* True if it is time to look without a sign of a change: a process that dies changes nothing in the store, and the version of a database does not count
+ * new runs and questions. */
+static bool is_due(const ConsoleStreams *s, int64_t now_ns) {
+    int64_t since = now_ns - s->looked_ns;
+    if (s->looked_ns == 0 || (since > LIVE_S * SECOND_NS && any_running(&s->now))) return true;
+    return since > DATABASE_S * SECOND_NS && !store_version_counts_all(s->console->config->store);
+}
+
 static bool may_have_changed(ConsoleStreams *s, bool poked) {
     int64_t version = s->version, now = clock_mono_ns();
     bool read = store_version(s->console->config->store, &version, NULL);
-    bool due = s->looked_ns == 0 || poked || (read && version != s->version) || (now - s->looked_ns > LIVE_S * SECOND_NS && any_running(&s->now));
+    bool due = poked || (read && version != s->version) || is_due(s, now);
     s->version = version;
     if (due) s->looked_ns = now;
     return due;
@@ -94,7 +113,8 @@ static bool look(ConsoleStreams *s) {
     s->now = old;
     window_reset(&s->now);
     s->now.store = store;
-    return store_page_runs(store, 0, WINDOW, take_row, &s->now, NULL) && store_approval_each(store, take_question, &s->now, NULL);
+    return store_page_runs(store, 0, WINDOW, take_row, &s->now, NULL) && store_approval_each(store, take_question, &s->now, NULL) &&
+           store_dialog_each(store, take_dialog, &s->now, NULL);
 }
 
 static const Row *find_row(const Window *w, int64_t n) {
@@ -125,8 +145,8 @@ static void add_message(ConsoleStreams *s, const Stream *t, Buf *out, const char
 }
 
 static void add_open(ConsoleStreams *s, const Stream *t, Buf *out, const char *event) {
-    char text[40];
-    snprintf(text, sizeof text, "{\"open\":%lld}", (long long)s->now.open);
+    char text[80];
+    snprintf(text, sizeof text, "{\"open\":%lld,\"dialogs\":%lld}", (long long)s->now.open, (long long)s->now.open_dialogs);
     add_message(s, t, out, event, str_from(text));
 }
 
@@ -153,6 +173,7 @@ static void add_changes(ConsoleStreams *s, const Stream *t, Buf *out) {
         if (old ? old->mark != r->mark : r->n > oldest) add_message(s, t, out, "run", row_json(&s->now, r));
     }
     if (s->now.open != s->before.open || s->now.questions != s->before.questions) add_open(s, t, out, "approvals");
+    if (s->now.dialogs != s->before.dialogs) add_open(s, t, out, "dialogs");
 }
 
 typedef struct Sending { ConsoleStreams *s; Stream *t; Buf *out; Buf json; size_t n, start; } Sending;
@@ -203,15 +224,16 @@ static void stream_free(Stream *t) {
     free(t);
 }
 
-/* Only this thread removes streams. */
-static void drop_gone(ConsoleStreams *s) {
+/* Only this thread removes streams. True: there are others. */
+static bool drop_gone(ConsoleStreams *s) {
     for (;;) {
         Stream *t = NULL;
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < s->all.n && !t; i++)
             if (atomic_load(&s->all.at[i]->gone)) t = s->all.at[i], s->all.at[i] = s->all.at[--s->all.n];
+        bool left = s->all.n > 0;
         pthread_mutex_unlock(&s->lock);
-        if (!t) return;
+        if (!t) return left;
         stream_free(t);
     }
 }
@@ -228,6 +250,15 @@ static void serve_all(ConsoleStreams *s, bool poked, char *const *jobs, size_t n
     for (size_t i = 0; i < n; i++) serve_stream(s, all[i], changed, more, jobs, n_jobs);
 }
 
+/* Tells runs whether a page is open: bridge tools show dialogs there. A store that cannot be written shows none, and the next look tries again. */
+static void announce(ConsoleStreams *s, bool open) {
+    int64_t now = clock_mono_ns();
+    Store *store = s->console->config->store;
+    if (open && (!s->announced_ns || now - s->announced_ns > ANNOUNCE_S * SECOND_NS)) {
+        if (store_viewer_put(store, str_from(s->viewer), NULL)) s->announced_ns = now;
+    } else if (!open && s->announced_ns && store_viewer_remove(store, str_from(s->viewer), NULL)) s->announced_ns = 0;
+}
+
 static void *run(void *arg) {
     ConsoleStreams *s = arg;
     pthread_mutex_lock(&s->lock);
@@ -241,7 +272,7 @@ static void *run(void *arg) {
         s->jobs.n = s->jobs.cap = 0;
         s->poked = false;
         pthread_mutex_unlock(&s->lock);
-        drop_gone(s);
+        announce(s, drop_gone(s));
         serve_all(s, poked, jobs, n);
         for (size_t i = 0; i < n; i++) free(jobs[i]);
         free(jobs);
@@ -259,6 +290,7 @@ static void poke(ConsoleStreams *s) {
 ConsoleStreams *console_streams_new(Console *console, Error *err) {
     ConsoleStreams *s = mem_zero(1, sizeof *s);
     s->console = console;
+    snprintf(s->viewer, sizeof s->viewer, "%016llx", (unsigned long long)random_u64());
     pthread_mutex_init(&s->lock, NULL);
     thread_cond_init(&s->changed);
     int problem = thread_start(&s->thread, run, s);
@@ -278,13 +310,13 @@ void console_streams_stop(ConsoleStreams *s) {
     pthread_join(s->thread, NULL);
     s->started = false;
     for (size_t i = 0; i < s->all.n; i++) atomic_store(&s->all.at[i]->gone, true);
-    drop_gone(s);
+    announce(s, drop_gone(s));
 }
 
 void console_streams_free(ConsoleStreams *s) {
     if (!s) return;
     console_streams_stop(s);
-    drop_gone(s);
+    (void)drop_gone(s);
     VEC_CLEAR(&s->all);
     for (size_t i = 0; i < s->jobs.n; i++) free(s->jobs.at[i]);
     VEC_CLEAR(&s->jobs);

@@ -249,7 +249,7 @@ static const StoreDriver driver = {
     .close = shut, .prepare = prepare, .bind = bind, .row = row, .end = end, .text = text, .integer = integer, .real = real, .changes = changes,
     .is_taken = is_taken, .roll_back = roll_back, .run_start = run_start, .run_lease = run_lease, .lease_free = lease_free, .lease_drop = lease_drop,
     .alive = alive, .artifact_put = artifact_put, .artifact_get = artifact_get, .shrink = shrink, .make_decisions = make_decisions, .wait = wait_for,
-    .sized = true,
+    .sized = true, .counts_all = true,
 };
 
 /* ---- opening ---- */

@@ -122,9 +122,16 @@ bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApp
 bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: the question was open, and this answer was stored */
 bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: answered, and marked as used: no other call can use it */
 bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* only if the question is open */
+bool store_question_open(Store *s, Str id, bool *open, Error *err);           /* of a question or a dialog (store_dialog.h); unknown: unchanged */
 bool store_approval_each(Store *s, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* the open ones, oldest first */
 /* By id, or by the beginning of one. Else ERR_VALIDATION: no such question, or more than one. */
 bool store_approval_find(Store *s, Str id_or_prefix, Buf *id, Error *err);
+
+/* What the process that asks tells others about a question: the text that it shows of the call, and a JSON object {"agent": …, "permits": …}. Questions with
+ * a number appended have those of the newest one. */
+typedef enum { STORE_QUESTION_SHOWN, STORE_QUESTION_ABOUT } StoreQuestionNote;
+bool store_question_note_put(Store *s, Str run, Str id, StoreQuestionNote what, Str text, Error *err);
+bool store_question_note_get(Store *s, Str run, Str id, StoreQuestionNote what, Buf *out, bool *found, Error *err);
 
 /* Commands to a run: kind "cancel" or "message". Numbered from 1 in each run. */
 typedef struct StoreCommand { int64_t n; Str kind, body, by; } StoreCommand;
@@ -132,6 +139,7 @@ bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err
 bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx, const StoreCommand *c), void *ctx, Error *err);
 /* A number that changes when another connection has written to the file: a cheap check before reading the tables. */
 bool store_version(Store *s, int64_t *out, Error *err);
+bool store_version_counts_all(const Store *s);               /* false, in a database: it changes only with answers and commands */
 
 /* Hook counters, added up over runs. */
 typedef struct StoreHook { Str hook; uint64_t calls, blocks, errors, ns; } StoreHook;

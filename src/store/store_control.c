@@ -16,6 +16,14 @@ static bool is_used(Store *s, Str id, bool *used, Error *err) {
     return store_end(&q, ok);
 }
 
+bool store_question_open(Store *s, Str id, bool *open, Error *err) {
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_APPROVAL_STATE, "read question", err);
+    bool some = false, ok = store_bind(&q, "s", id) && store_row(&q, &some);
+    if (ok && some) *open = str_eq(store_text(&q, 0), STR("open"));
+    return store_unlock(s, store_end(&q, ok));
+}
+
 static bool insert_question(Store *s, const StoreApproval *a, Str id, Error *err) {
     StoreQuery q = store_query(s, SQL_APPROVAL_PUT, "ask", err);
     return store_end(&q, store_bind(&q, "ssssssssii", id, a->run, a->call, a->tool, a->args, a->args_hash, a->why, a->rule,
@@ -103,6 +111,34 @@ bool store_approval_find(Store *s, Str prefix, Buf *id, Error *err) {
     return error_hint(err, "give more of the id");
 }
 
+/* ---- notes about questions ---- */
+
+/* Pruning a run removes this scope. The number that store_approval_ask appends does not belong to the key. */
+static void note_names(Str run, Str id, StoreQuestionNote what, Buf *scope, Buf *key) {
+    ptrdiff_t number = str_find_char(id, '-');
+    buf_add_fmt(scope, "questions:" STR_FMT, STR_ARG(run));
+    buf_add(key, number < 0 ? id : str_sub(id, 0, (size_t)number));
+    if (what == STORE_QUESTION_ABOUT) buf_add(key, STR("/about"));
+}
+
+bool store_question_note_put(Store *s, Str run, Str id, StoreQuestionNote what, Str text, Error *err) {
+    Buf scope = { 0 }, key = { 0 };
+    note_names(run, id, what, &scope, &key);
+    bool ok = store_note_put(s, buf_str(&scope), buf_str(&key), text, err);
+    buf_clear(&scope);
+    buf_clear(&key);
+    return ok;
+}
+
+bool store_question_note_get(Store *s, Str run, Str id, StoreQuestionNote what, Buf *out, bool *found, Error *err) {
+    Buf scope = { 0 }, key = { 0 };
+    note_names(run, id, what, &scope, &key);
+    bool ok = store_note_get(s, buf_str(&scope), buf_str(&key), out, found, err);
+    buf_clear(&scope);
+    buf_clear(&key);
+    return ok;
+}
+
 /* ---- commands ---- */
 
 bool store_command_put(Store *s, Str run, Str kind, Str body, Str by, Error *err) {
@@ -125,6 +161,8 @@ bool store_command_each(Store *s, Str run, int64_t after, bool (*each)(void *ctx
     }
     return store_unlock(s, store_end(&q, ok));
 }
+
+bool store_version_counts_all(const Store *s) { return s->driver->counts_all; }
 
 bool store_version(Store *s, int64_t *out, Error *err) {
     store_lock(s);

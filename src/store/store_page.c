@@ -139,7 +139,17 @@ void store_page_run_json(Store *s, const StoreRun *r, Buf *b) {
     buf_add_char(b, '}');
 }
 
-void store_page_approval_json(Buf *b, const StoreApproval *a, bool waiting) {
+/* `agent` and `permits`, as the process that asked stored them; null for a question of an older harness. */
+static void add_about(Store *s, const StoreApproval *a, Buf *b) {
+    Buf about = { 0 };
+    bool found = false;
+    bool ok = store_question_note_get(s, a->run, a->id, STORE_QUESTION_ABOUT, &about, &found, NULL);
+    if (ok && found && about.n > 2) buf_add_fmt(b, "," STR_FMT, STR_ARG(str_sub(buf_str(&about), 1, about.n - 1)));
+    else buf_add(b, STR(",\"agent\":null,\"permits\":null"));
+    buf_clear(&about);
+}
+
+void store_page_approval_json(Store *s, const StoreApproval *a, bool waiting, Buf *b) {
     char time[CLOCK_TEXT_SIZE];
     clock_format(a->asked_ns, time);
     buf_add(b, STR("{\"id\":"));
@@ -156,5 +166,7 @@ void store_page_approval_json(Buf *b, const StoreApproval *a, bool waiting) {
     add_member(b, "state", a->state);
     buf_add_fmt(b, ",\"answer\":" STR_FMT, STR_ARG(a->answer.n ? a->answer : STR("null")));
     add_member(b, "by", a->by);
-    buf_add_fmt(b, ",\"waiting\":%s,\"redacted\":%s}", waiting ? "true" : "false", str_find(a->args, STR("[redacted]")) >= 0 ? "true" : "false");
+    buf_add_fmt(b, ",\"waiting\":%s,\"redacted\":%s", waiting ? "true" : "false", str_find(a->args, STR("[redacted]")) >= 0 ? "true" : "false");
+    add_about(s, a, b);
+    buf_add_char(b, '}');
 }

@@ -34,5 +34,5 @@ bool store_page_costs(Store *s, bool by_day, int64_t since_ns, size_t max, bool 
 void store_page_tool(Store *s, const StoreRun *r, Buf *out);
 /* As `harness runs --json` and `harness approvals --json` print them. `waiting`: the process that asked still runs. */
 void store_page_run_json(Store *s, const StoreRun *r, Buf *out);
-void store_page_approval_json(Buf *out, const StoreApproval *a, bool waiting);
+void store_page_approval_json(Store *s, const StoreApproval *a, bool waiting, Buf *out);
 void store_page_time(Buf *out, int64_t ns);                                   /* quoted, to the second; 0: null */

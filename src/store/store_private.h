@@ -46,6 +46,7 @@ typedef struct StoreDriver {
     bool (*is_taken)(Store *s);                              /* the last statement failed because its key exists */
     void (*roll_back)(Store *s);
     int page;                                                /* events that a walk gets at once; 0: all */
+    bool counts_all;                                         /* store_version changes with every write, not only with answers and commands */
     /* Leases. `alive` reads the columns of SQL_RUN_GET. */
     bool (*run_start)(Store *s, Str id, Str agent, Str session, Error *err);
     bool (*run_lease)(Store *s, Str id, Error *err);

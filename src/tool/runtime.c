@@ -92,6 +92,12 @@ static void on_proxy(void *ctx, Str host, uint16_t port, bool allowed, const cha
     if (!allowed) LOG_WRITE(rt->config.log, LOG_INFO, "network: a program may not reach " STR_FMT ":%u: %s", STR_ARG(host), port, why);
 }
 
+void runtime_rules_look(Runtime *rt, SandboxRules *out) {
+    pthread_mutex_lock(&rt->lock);
+    *out = rt->rules;
+    pthread_mutex_unlock(&rt->lock);
+}
+
 /* Starts the proxy, a thread and a port, when the first program needs it. */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err) {
     bool ok = true;

@@ -128,6 +128,7 @@ Sandbox *runtime_sandbox(Runtime *rt);
 const Rules *runtime_net(const Runtime *rt);
 /* Sandbox rules for the next program; starts the proxy if needed. */
 bool runtime_rules(Runtime *rt, SandboxRules *out, Error *err);
+void runtime_rules_look(Runtime *rt, SandboxRules *out);      /* the same to look at: starts nothing, and the port of the proxy may be 0 */
 /* A folder as written in the settings: absolute, relative to the project's root, or ~/…; in `arena`. */
 const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
 

@@ -167,6 +167,7 @@ typedef struct RunQuestion {
     const Person *person;
     int64_t *waited_ns;
     bool may_tool, may_keep;
+    const Pipe *pipe;                    /* of the call */
 } RunQuestion;
 /* The answer. `approval`: its id in the store, for store_approval_use; empty: none is needed. `args`: other arguments that the user asked for; the call
  * is not approved yet then. `by`: the user who answered. Filled on failure too. */

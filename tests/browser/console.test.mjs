@@ -109,7 +109,7 @@ test('an approval from the click to the effect; the count is in the title', asyn
   const card = page.getByRole('article', { name: 'deploy' });
   await card.waitFor();
   await until(async () => (await page.title()).startsWith('(1) '));
-  assert.match(await card.innerText(), /confirm: true[\s\S]*production[\s\S]*1\.4\.2[\s\S]*What the sandbox permits/);
+  assert.match(await card.innerText(), /confirm: true[\s\S]*production[\s\S]*1\.4\.2[\s\S]*What the sandbox permits\s+Files may read and write \/[\s\S]*Network none\s+Programs none/);
   assert.equal(deployed(p), '');
   await card.getByRole('button', { name: 'Approve' }).click();
   await card.getByText(/Approved/).waitFor();

@@ -1,13 +1,13 @@
 // Screenshots for docs/console.md: HARNESS_SHOTS=docs/images writes them, without it nothing is done.
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { atTerminal, console_, go, prompt, until } from './consoles.mjs';
+import { atTerminal, console_, go, prompt, shop, until } from './consoles.mjs';
 
 const folder = process.env.HARNESS_SHOTS;
 
 for (const scheme of ['light', 'dark']) {
   test(`pictures of every view, ${scheme}`, { skip: folder ? false : 'HARNESS_SHOTS=FOLDER takes the pictures' }, async t => {
-    const { p, open } = await console_(t);
+    const { p, open } = await console_(t, { ...shop, 'harness.md': shop['harness.md'].replace('grep]', 'grep, show_dialog]') });
     const { reply } = await p.say(prompt);
     await p.say('hello, who are you?');
     await p.harness(['call', 'grep', '{"pattern":"assert_eq"}']);
@@ -18,7 +18,11 @@ for (const scheme of ['light', 'dark']) {
       runs: ['runs'],
       run: [`run/${reply.run}`, async () => { await page.getByRole('treegrid').getByText('git push').first().click(); }],
       approvals: ['approvals', () => page.getByRole('article').waitFor()],
-      playground: ['playground/deploy'],
+      dialogs: ['runs', async () => {
+        p.harness(['call', 'show_dialog', JSON.stringify({ title: 'Which branch?', message: 'main and release-1.4 both have the change.', buttons: ['main', 'release-1.4'] })]);
+        await page.getByRole('article', { name: 'Which branch?' }).getByRole('button', { name: 'main', disabled: false }).waitFor();
+      }],
+      playground: ['playground/deploy', async () => { await page.getByRole('region', { name: 'From agents' }).getByRole('button', { name: 'main' }).click(); }],
       policy: ['policy'],
       simulator: ['policy/simulator', async () => {
         await page.setViewportSize({ width: 1300, height: 700 });    // wide enough for the draft beside its outcome
@@ -36,7 +40,7 @@ for (const scheme of ['light', 'dark']) {
       await go(page, hash);
       await until(async () => await page.locator('.waiting').count() === 0);
       await then?.();
-      await page.evaluate(dir => { for (const e of document.querySelectorAll('.viewhead .mono')) if (e.textContent === dir) e.textContent = '/srv/shop'; }, p.dir);
+      await page.evaluate(dir => { for (const e of document.querySelectorAll('.viewhead .mono, .facts code')) if (e.textContent === dir) e.textContent = '/srv/shop'; }, p.dir);
       await page.mouse.move(0, 0);
       await page.waitForTimeout(300);
       await page.screenshot({ path: join(folder, `console-${name}-${scheme}.png`), animations: 'disabled' });

@@ -55,7 +55,7 @@ test('without a terminal, a client and a desktop, the call fails and says so', t
     for (const flags of [[], ['--yes'], ['--approve', name]]) {
       const r = p.call(name, args, flags);
       assert.equal(r.status, 1, name);
-      assert.equal(r.error.message, 'no user can be reached: no terminal; no client; no desktop (no session bus)');
+      assert.equal(r.error.message, 'no user can be reached: no page of the console is open; no terminal; no client; no desktop (no session bus)');
     }
   }
   const job = run(['-C', project(t, { 'harness.md': `---\nmodel: {provider: script, name: s, script: m.star}\nbuiltin_tools: ${NAMES}\n---\n`,
@@ -328,8 +328,8 @@ for (const [name, way] of Object.entries(ways)) {
     for (const [tool, args] of [['notify', { title: 'x' }], ['show_dialog', { title: 'x' }], ['show_file_picker', {}]]) {
       const r = await client.callTool({ name: tool, arguments: args });
       assert.ok(r.isError);
-      assert.match(text(r), way.http ? /no user can be reached: no terminal; the client did not declare elicitation; the client is not at this desktop/
-        : /no user can be reached: no terminal; the client did not declare elicitation; no desktop \(no session bus\)/);
+      assert.match(text(r), way.http ? /no user can be reached: the client is not at this console; no terminal; the client did not declare elicitation; the client is not at this desktop/
+        : /no user can be reached: no page of the console is open; no terminal; the client did not declare elicitation; no desktop \(no session bus\)/);
     }
   });
 }

@@ -1,13 +1,14 @@
 // What harness console starts in other processes, and what it adds up.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scripted, talker } from './agents.mjs';
 import { caller, hook, tool } from './calls.mjs';
 import { serve, stream } from './consoles.mjs';
-import { folder, run } from './harness.mjs';
+import { bin, environment, folder, run } from './harness.mjs';
 
 const echo = tool('return {"said": args["text"]}', 'parameters:\n  text: { type: string, required: true }');
 const danger = tool('fs.append("log.txt", args["what"] + "\\n")\nreturn "did " + args["what"]', 'confirm: true\nparameters:\n  what: { type: string, required: true }');
@@ -137,6 +138,51 @@ test('a question says what a terminal shows of the call: a diff of the file, a r
     await s.post(`approvals/${q.id}/deny`);
     await calling;
   }
+});
+
+test('a question says which agent asks, and what the sandbox will permit', async t => {
+  const other = folder(t), p = caller(t, {
+    'harness.md': `---\nbuiltin_tools: [bash, edit, read]\nlimits: { confirm: [mutating, networked, filesystem] }\nnetwork: { allowed_domains: [example.org] }\nsandbox: { read_roots: [${other}] }\n---\n`,
+    'a.txt': 'one\n', 'sub/b.txt': 'x', '.harness/tools/danger.md': danger,
+    '.harness/tools/inner.md': tool('return fs.read("b.txt")', 'confirm: true\nsafety: { workspace_root: sub }'),
+    '.harness/tools/reach.md': tool('return http.get("https://example.org/")', 'confirm: true'),
+    '.harness/tools/plain.md': tool('return 1', 'confirm: true'),
+  }), s = await serve(t, p), dir = realpathSync(p.dir);
+  const asked = async (tool_, args) => {
+    const calling = s.post('call', { tool: tool_, args });
+    const q = await until(async () => (await s.json('approvals'))[0]);
+    const printed = JSON.parse(p.run(['approvals', '--json']).stdout)[0];
+    assert.deepEqual([printed.agent, printed.permits], [q.agent, q.permits], 'the command line prints the same');
+    await s.post(`approvals/${q.id}/deny`);
+    await calling;
+    assert.deepEqual((await s.json(`approvals/${q.id}`)).permits, q.permits);
+    assert.equal(q.agent, '');
+    return q.permits;
+  };
+  const inside = { runs: 'sandbox', write: [], read: [], network: 'none', hosts: [], programs: false, destructive: false };
+  assert.deepEqual(await asked('plain', {}), { ...inside, files: 'none' });
+  assert.deepEqual(await asked('edit', { path: 'a.txt', old_string: 'one', new_string: 'two' }), { ...inside, files: 'write', write: [dir], read: [other], destructive: true });
+  assert.deepEqual(await asked('read', { path: 'a.txt' }), { ...inside, files: 'read', read: [dir, other] });
+  assert.deepEqual(await asked('inner', {}), { ...inside, files: 'read', read: [`${dir}/sub`] });
+  assert.deepEqual(await asked('reach', {}), { ...inside, files: 'none', network: 'listed', hosts: ['example.org'] });
+  assert.deepEqual(await asked('bash', { command: 'true' }), { ...inside, files: 'write', write: [dir], read: [other], network: 'listed', hosts: ['example.org'], programs: true, sandbox: 'strict', destructive: true });
+});
+
+test('the question of a sub-agent names it', async t => {
+  const p = talker(t, {
+    ...scripted(`def reply(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return "over"
+    if "auditor" in str(messages[0]["content"]):
+        return {"tool_calls": [{"name": "danger", "arguments": {"what": "x"}}]}
+    return {"tool_calls": [{"name": "delegate", "arguments": {"agent": "auditor", "task": "look"}}]}
+`), '.harness/agents/auditor.md': '---\ndescription: Looks.\ntools: [danger]\n---\nYou are the auditor.\n', '.harness/tools/danger.md': danger,
+  }), s = await serve(t, p);
+  const child = spawn(bin, ['-C', p.dir, 'run', '--ask', '-p', 'go'], { env: { ...environment, ...p.env }, stdio: 'ignore' }), over = once(child, 'exit');
+  const q = await until(async () => (await s.json('approvals'))[0]);
+  assert.deepEqual([q.tool, q.agent, q.permits.files], ['danger', 'auditor', 'write']);
+  await s.post(`approvals/${q.id}/deny`);
+  assert.deepEqual(await over, [0, null]);
 });
 
 test('--ask without a store is refused', t => {

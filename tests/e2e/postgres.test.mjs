@@ -44,6 +44,9 @@ after(() => control('stop'));
 // The tests of these files that do not look into a state file.
 const shared = {
   'approvals.test.mjs': 'a question is listed|a denial|other arguments|an answer for always|two answers|killed while|runs say|runs cancel|an answer that was given',
+  'console.test.mjs': 'an approval|the stream',
+  'console_work.test.mjs': 'costs by day',
+  'console_dialogs.test.mjs': 'a dialog|a file picker',
   'agent_resume.test.mjs': 'a live run|two resumes|Ctrl-C|a finished run|limits apply|an interrupted call|a delegate in the background',
 };
 for (const [file, names] of Object.entries(shared))

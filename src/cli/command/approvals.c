@@ -31,7 +31,7 @@ static void add_member(Buf *b, const char *key, Str text) {
 static bool list_json(void *ctx, const StoreApproval *a) {
     Waiting *w = ctx;
     buf_add(&w->cli->out, w->n++ ? STR(",\n  ") : STR("  "));
-    store_page_approval_json(&w->cli->out, a, waits(w->store, a->run));
+    store_page_approval_json(w->store, a, waits(w->store, a->run), &w->cli->out);
     return true;
 }
 
@@ -88,10 +88,9 @@ static bool take_question(void *ctx, const StoreApproval *a) {
 
 /* As the process that asks shows it: a command, a diff. Else the arguments. */
 static bool add_shown(Store *s, const Found *f, Str id, Buf *out, Error *err) {
-    Buf scope = { 0 }, shown = { 0 };
+    Buf shown = { 0 };
     bool found = false;
-    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(buf_str(&f->run)));
-    bool ok = store_note_get(s, buf_str(&scope), id, &shown, &found, err);
+    bool ok = store_question_note_get(s, buf_str(&f->run), id, STORE_QUESTION_SHOWN, &shown, &found, err);
     if (ok && !found) {
         Heap *h = heap_new(0);
         Value v;
@@ -103,7 +102,6 @@ static bool add_shown(Store *s, const Found *f, Str id, Buf *out, Error *err) {
     cli_escape_all(&safe, buf_str(&shown), true);
     wrap_lines(out, buf_str(&safe), 2, width_of_terminal(STDERR_FILENO));
     buf_clear(&safe);
-    buf_clear(&scope);
     buf_clear(&shown);
     return ok;
 }

@@ -12,6 +12,7 @@
 #include "cli/terminal/interrupt.h"
 #include "doors/console.h"
 #include "harness.h"
+#include "policy/location.h"
 
 enum { TOKEN_MIN = 16, TOKEN_MAX = 512, REDIRECT_MAX = 4096 };
 
@@ -19,7 +20,7 @@ typedef struct Opened {
     Cli *cli;
     McpHttp http;                        /* its address, hosts and origins */
     Project *project;                    /* NULL: it does not load */
-    Store *store;
+    Store *store, *local;                /* local: the state file, if `store` is a database; decisions of guard are there */
     Buf root;                            /* the project's folder */
     Buf token, url, redirect;            /* redirect: the file that leads a browser to the URL; removed at the end */
 } Opened;
@@ -120,7 +121,9 @@ static bool open_state(Opened *o, Error *err) {
     else if (o->cli->config) return error_set(err, ERR_CONFIG, "%s does not load", o->cli->config);
     else if (!realpath(dir ? dir : ".", real)) return error_set(err, ERR_IO, "%s: %m", dir ? dir : ".");
     else buf_add(&o->root, str_from(real));
-    bool ok = store_default_path(buf_str(&o->root), &path, err) && store_open(path.at, false, &o->store, err);
+    bool ok = loaded ? location_of(o->project, &path, err) : store_location(&(StoreLocation){ .root = buf_str(&o->root) }, &path, err);
+    ok = ok && store_open(path.at, false, &o->store, err);
+    if (ok && store_is_url(path.at)) ok = store_default_path(buf_str(&o->root), &path, err) && store_open(path.at, false, &o->local, err);
     buf_clear(&path);
     return ok;
 }
@@ -131,6 +134,7 @@ static int serve(Opened *o) {
     const McpHttpConfig *http = &o->http.config;
     ConsoleConfig config = { .names = { o->http.address, http->hosts.at, http->origins.at, http->hosts.n, http->origins.n }, .port = http->port,
                              .token = buf_str(&o->token), .root = buf_str(&o->root), .config = o->cli->config, .store = o->store,
+                             .decisions = o->local ? o->local : o->store,
                              .version = harness_version(), .log = &o->cli->log, .bound = say_where, .hide = hide, .ctx = o };
     Cancel *stop = cancel_new(NULL, 0);
     Interrupt *interrupt = interrupt_start(stop);
@@ -148,6 +152,7 @@ int command_console(Cli *cli) {
     if (!mcp_http_listen(&o.http, cli, "127.0.0.1:7717", &err) || !choose_token(&o, &err)) status = cli_fail(cli, CLI_WRONG_USE, &err);
     else status = serve(&o);
     store_close(o.store);
+    store_close(o.local);
     if (o.project) project_free(o.project);
     mcp_http_clear(&o.http);
     buf_clear(&o.root);

@@ -170,7 +170,7 @@ static bool is_folder(Str path) { return str_ends(path, STR("/")); }
 /* Adds the file to the picked ones, or tells the user why it cannot be picked. */
 static bool pick(Picking *p, Str path, Buf *text) {
     Error why = { 0 };
-    if (!p->ask->check(p->ask->ctx, path, &why)) {
+    if (!p->ask->check(p->ask->ctx, path, true, &why)) {
         cli_escape_all(text, str_from(why.msg), false);
         buf_add_char(text, '\n');
         return false;
@@ -207,7 +207,7 @@ static void take(Picking *p, Str said, Buf *text) {
         return;
     }
     Str path = in_home(p, said);
-    if (!is_folder(path) && p->ask->check(p->ask->ctx, path, &ignored)) {
+    if (!is_folder(path) && p->ask->check(p->ask->ctx, path, true, &ignored)) {
         (void)pick(p, path, text);
         return;
     }

@@ -2,6 +2,7 @@
 
 import { h, show, empty, failure, say } from './dom.js';
 import { takeToken, get } from './api.js';
+import * as dialogs from './dialogs.js';
 import * as live from './live.js';
 import { plural, line } from './format.js';
 import { isTyping } from './list.js';
@@ -110,6 +111,7 @@ async function begin() {
   live.on('link', link);
   live.on('hello', ({ open: n }) => questions(n));
   live.on('approvals', ({ open: n }) => questions(n));
+  dialogs.start();
   try {
     state.about = await get('about');
     document.getElementById('project').textContent = line(state.about.name, 60);

@@ -73,7 +73,7 @@ function card(question, tool) {
     h('section.part', h('h3', 'Why it asks'), h('p', question.why === 'confirm: true' ? 'The tool is marked confirm: true.' : plain(question.why || question.rule || 'A rule asks.'), question.rule && question.why && question.rule !== question.why ? [' ', h('span.tag', line(question.rule, 80))] : null)),
     h('section.part', h('h3', 'What it will do'), change ? diff(change.diff, change.path) : tool?.kind === 'command' && question.shown ? block(question.shown, 'Command') : null, change && taken.length === Object.keys(question.args).length ? null : args(question.args, { without: taken }),
       question.redacted ? h('p.hint', 'Secrets in the arguments are shown as [redacted], so the arguments cannot be changed here.') : null),
-    h('section.part', h('h3', 'What the sandbox permits'), permits(question, tool)),
+    h('section.part', h('h3', 'What the sandbox permits'), permits(question)),
     question.waiting === false ? h('p.hint', 'The answer counts when the run is resumed.') : null,
     buttons, more, outcome);
   start();
@@ -138,16 +138,18 @@ function shownChange({ shown, args: given }) {
 
 const cssSafe = text => String(text).replace(/[^\w-]/g, '_');
 
-// In words. Without the server's own description, from the safety data of the tool.
-function permits(question, tool) {
-  const p = question.permits, s = tool?.safety;
-  if (!p && !s) return h('p.hint', 'Unknown: the tool is not in the project now.');
-  const files = p?.filesystem ?? s?.filesystem ?? (s?.read_only ? 'read' : 'write'), network = p ? p.network : s.networked, programs = p ? p.programs : s.process;
-  const list = Array.isArray(network) ? (network.length > 0 ? `only ${network.join(', ')}` : 'none') : network ? 'yes' : 'none';
+// In words, from what the process that asks will run the call with.
+function permits({ permits: p }) {
+  if (!p) return h('p.hint', 'Unknown: an older harness asked.');
+  const elsewhere = { program: 'The code of the program that embeds harness runs it, outside of the sandbox.', agent: 'Another agent works on it. Each of its calls goes through the rules.', user: 'It only shows you something.' }[p.runs];
+  if (p.runs === 'server') return h('p', 'The MCP server ', h('b', line(p.server, 80)), ' runs it, with what ', h('code', 'mcp_servers'), ' grants that server.');
+  if (p.runs !== 'sandbox') return h('p', elsewhere ?? 'Unknown.');
+  const code = paths => paths.flatMap((path, i) => [i > 0 ? ', ' : null, h('code', plain(path))]);
+  const network = { none: 'none', listed: ['only ', code(p.hosts)], public: 'any public host', any: 'any host' }[p.network] ?? plain(p.network);
   return h('ul.facts',
-    h('li', h('b', 'Files '), { read: 'may read the workspace', write: 'may read and write the workspace', none: 'none' }[files] ?? plain(files)),
-    h('li', h('b', 'Network '), plain(list)),
-    h('li', h('b', 'Programs '), programs ? 'may start programs, confined to the sandbox' : 'none'),
-    p?.roots?.length > 0 ? h('li', h('b', 'Folders '), h('code', plain(p.roots.join(', ')))) : null,
-    s?.destructive ? h('li.alarm', 'Marked destructive') : null);
+    h('li', h('b', 'Files '), p.files === 'any' ? 'all that you may read and write: the sandbox is off' : p.files === 'none' ? 'none'
+      : [p.write.length > 0 ? ['may read and write ', code(p.write)] : null, p.write.length > 0 && p.read.length > 0 ? '; ' : null, p.read.length > 0 ? ['may read ', code(p.read)] : null]),
+    h('li', h('b', 'Network '), p.network === 'listed' && p.hosts.length === 0 ? 'none' : network),
+    h('li', h('b', 'Programs '), !p.programs ? 'none' : p.sandbox === 'off' ? 'may start programs, which nothing confines' : ['may start programs, confined to the same', p.sandbox === 'best-effort' ? ' as far as this kernel can' : null]),
+    p.destructive ? h('li.alarm', 'Marked destructive') : null);
 }

@@ -1,12 +1,14 @@
 /* Tools that reach the user: a notification, a dialog, a file picker. The executors are in tool/builtin/bridge.c.
  *
- * A call is shown in the first place that can show it (place.c): the terminal of the run, the client of an MCP session (a form), the desktop. If none
- * can, the call fails with the reason of each. The user's answer is data for the tool and never an approval. */
+ * A call is shown in the first place that can show it (place.c): an open page of the console, the terminal of the run, the client of an MCP session (a
+ * form), the desktop. A run at a terminal shows what the page shows there, too, and the first answer counts. If no place can, the call fails with the
+ * reason of each. The user's answer is data for the tool and never an approval. */
 #pragma once
 #include "tool/kind/kind.h"
 
 typedef enum { BRIDGE_NOTIFY, BRIDGE_DIALOG, BRIDGE_PICK } BridgeKind;
 
+enum { BRIDGE_WAIT_MS = 600000 };       /* a dialog in a page or on the desktop closes after this time, because the user may be away */
 enum { BRIDGE_BUTTONS_MAX = 5, BRIDGE_FILES_MAX = 100, BRIDGE_OFFERED_MAX = 200 };
 
 /* All texts are redacted, escaped and NUL-terminated. */
@@ -20,7 +22,8 @@ typedef struct BridgeAsk {
     Str folder;                          /* the workspace */
     const Str *files; size_t n_files;    /* files of the workspace that may be offered, newest first */
     bool more_files;                     /* true if more files match than are listed */
-    bool (*check)(void *ctx, Str path, Error *err);      /* checks whether a file may be picked, for places that can ask again */
+    /* Checks whether a file may be picked, for places that can ask again; `outside` as in BridgePlace. */
+    bool (*check)(void *ctx, Str path, bool outside, Error *err);
     void *ctx;
 } BridgeAsk;
 
@@ -29,6 +32,7 @@ typedef struct BridgeAnswer {
     size_t button;                       /* its index */
     Str files[BRIDGE_FILES_MAX];         /* paths as the place gave them, not checked; in `arena` */
     size_t n_files;
+    const struct BridgePlace *place;     /* where the user answered; NULL: where it was shown */
     Arena arena;
 } BridgeAnswer;
 
@@ -40,7 +44,7 @@ typedef struct BridgePlace {
     bool (*can)(const ToolCallFrame *f, const BridgeAsk *ask, Error *why);
     bool (*show)(ToolCallFrame *f, const BridgeAsk *ask, BridgeAnswer *out, Cancel *cancel, Error *err);
 } BridgePlace;
-extern const BridgePlace bridge_form_place, bridge_desktop_place;        /* form.c, desktop.c */
+extern const BridgePlace bridge_page_place, bridge_terminal_place, bridge_form_place, bridge_desktop_place;        /* page.c, place.c, form.c, desktop.c */
 
 /* Asks in the first place that can show it; waiting does not count towards the tool's timeout. ERR_POLICY if no place can. */
 bool bridge_show(ToolCallFrame *f, const BridgePlace *place, const BridgeAsk *ask, BridgeAnswer *out, Error *err);

@@ -5,8 +5,6 @@
 #include "tool/bridge/bridge.h"
 #include "tool/pipeline/pipe.h"
 
-enum { WAIT_MS = 600000 };               /* a dialog closes after this time, because the user may be away */
-
 _Static_assert((int)CHOOSER_FILES_MAX <= (int)BRIDGE_FILES_MAX, "an answer has room for all files of the chooser");
 
 static bool set(const char *name) {
@@ -26,10 +24,10 @@ static bool show_desktop(ToolCallFrame *f, const BridgeAsk *ask, BridgeAnswer *o
     bool ok;
     (void)f;
     if (ask->kind == BRIDGE_PICK) {
-        Chooser c = { title, ask->multiple, ask->globs, ask->n_globs, ask->folder, WAIT_MS };
+        Chooser c = { title, ask->multiple, ask->globs, ask->n_globs, ask->folder, BRIDGE_WAIT_MS };
         ok = chooser_pick(&c, &out->arena, out->files, &out->n_files, &out->closed, cancel, err);
     } else {
-        Notice n = { title, ask->text, ask->buttons, ask->n_buttons, WAIT_MS };
+        Notice n = { title, ask->text, ask->buttons, ask->n_buttons, BRIDGE_WAIT_MS };
         ok = notice_show(&n, &out->button, &out->closed, cancel, err);
     }
     return ok || error_wrap(err, "desktop");

@@ -59,7 +59,7 @@ static void add_file(BridgeAnswer *out, Str path) {
 static void take_files(const BridgeAsk *ask, Str text, BridgeAnswer *out) {
     for (Str line; str_next_line(&text, &line);) {
         Error why;
-        if (!ask->multiple || str_find_char(line, ',') < 0 || ask->check(ask->ctx, str_trim(line), &why)) {
+        if (!ask->multiple || str_find_char(line, ',') < 0 || ask->check(ask->ctx, str_trim(line), false, &why)) {
             add_file(out, line);
             continue;
         }

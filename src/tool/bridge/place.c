@@ -17,10 +17,10 @@ static bool show_terminal(ToolCallFrame *f, const BridgeAsk *ask, BridgeAnswer *
     return person->bridge(person->ctx, ask, out, cancel, err);
 }
 
-static const BridgePlace terminal_place = { "terminal", true, can_terminal, show_terminal };
+const BridgePlace bridge_terminal_place = { "terminal", true, can_terminal, show_terminal };
 
-/* In order of preference. A browser page would be added as the first row. */
-static const BridgePlace *const places[] = { &terminal_place, &bridge_form_place, &bridge_desktop_place };
+/* In order of preference. */
+static const BridgePlace *const places[] = { &bridge_page_place, &bridge_terminal_place, &bridge_form_place, &bridge_desktop_place };
 
 /* ---- choosing ---- */
 
@@ -39,7 +39,7 @@ const BridgePlace *bridge_place(const ToolCallFrame *f, const BridgeAsk *ask, Er
 bool bridge_show(ToolCallFrame *f, const BridgePlace *place, const BridgeAsk *ask, BridgeAnswer *out, Error *err) {
     Pipe *p = f->host->call;
     int64_t since = run_wait_start(f->cancel);
-    bool turns = place == &terminal_place && !person_of(f)->apart;       /* one question at a time on the terminal */
+    bool turns = place == &bridge_terminal_place && !person_of(f)->apart;       /* one question at a time on the terminal */
     if (turns) pthread_mutex_lock(&f->runtime->asking);
     bool ok = cancel_check(f->cancel, err) && place->show(f, ask, out, f->cancel, err);
     if (turns) pthread_mutex_unlock(&f->runtime->asking);

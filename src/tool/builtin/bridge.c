@@ -61,7 +61,9 @@ static bool take_turn(Asking *a, Error *err) {
 
 static bool show(Asking *a, Error *err) {
     a->place = bridge_place(a->f, &a->ask, err);
-    return a->place && take_turn(a, err) && bridge_show(a->f, a->place, &a->ask, &a->answer, err);
+    if (!a->place || !take_turn(a, err) || !bridge_show(a->f, a->place, &a->ask, &a->answer, err)) return false;
+    if (a->answer.place) a->place = a->answer.place;
+    return true;
 }
 
 static bool put_place(Asking *a, Dict *d, Error *err) {
@@ -119,11 +121,11 @@ static bool run_dialog(ToolCallFrame *f, Error *err) {
 
 /* ---- show_file_picker ---- */
 
-static bool check_file(void *ctx, Str path, Error *err) {
+static bool check_file(void *ctx, Str path, bool outside, Error *err) {
     Asking *a = ctx;
     Arena arena = { 0 };
     BridgeFile file;
-    bool ok = bridge_file_check(a->f, path, a->place && a->place->outside, a->ask.globs, a->ask.n_globs, &arena, &file, err);
+    bool ok = bridge_file_check(a->f, path, outside, a->ask.globs, a->ask.n_globs, &arena, &file, err);
     arena_clear(&arena);
     return ok;
 }

@@ -141,12 +141,26 @@ static void add_id(const Asked *a, Buf *id, Buf *args_hash) {
 
 /* What is shown here is shown in other processes too (`harness approvals`). They lay out the arguments of a question without it. */
 static bool put_shown(const Asked *a, Str id, Error *err) {
-    Buf scope = { 0 }, safe = { 0 };
+    Buf safe = { 0 };
     add_shown(a, &safe);
-    buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(a->r->id));
-    bool ok = safe.n > SHOWN_MAX || store_note_put(a->r->store, buf_str(&scope), id, buf_str(&safe), err);
-    buf_clear(&scope);
+    bool ok = safe.n > SHOWN_MAX || store_question_note_put(a->r->store, a->r->id, id, STORE_QUESTION_SHOWN, buf_str(&safe), err);
     buf_clear(&safe);
+    return ok;
+}
+
+/* Who asks, and what the sandbox permits: known only to this process. */
+static bool put_about(const Asked *a, Str id, Error *err) {
+    Buf about = { 0 }, permits = { 0 };
+    Str agent = a->q->place.agent.n ? a->q->place.agent : a->r->config.agent;
+    pipe_permits(a->q->pipe, &permits);
+    event_data_start(&about);
+    event_data_str(&about, "agent", agent);
+    event_data_raw(&about, "permits", buf_str(&permits));
+    event_data_end(&about);
+    if (!redact_empty(a->r->rt->redactor)) redact_stream(a->r->rt->redactor, &about);
+    bool ok = store_question_note_put(a->r->store, a->r->id, id, STORE_QUESTION_ABOUT, buf_str(&about), err);
+    buf_clear(&permits);
+    buf_clear(&about);
     return ok;
 }
 
@@ -159,7 +173,7 @@ static bool put_question(Asked *a, Error *err) {
     if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
     StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
                         .why = buf_str(&why), .rule = str_eq(a->q->rule, a->q->why) ? buf_str(&why) : a->q->rule };
-    bool ok = put_shown(a, buf_str(&id), err) && store_approval_ask(a->r->store, &q, &a->out->approval, err);
+    bool ok = put_shown(a, buf_str(&id), err) && put_about(a, buf_str(&id), err) && store_approval_ask(a->r->store, &q, &a->out->approval, err);
     buf_clear(&id);
     buf_clear(&hash);
     buf_clear(&args);
@@ -340,7 +354,7 @@ static bool may_keep(const ToolEntry *e) { return !e->safety.destructive && !e->
 static bool confirm_args(Pipe *p, PipeAsk ask, Str args, Error *err) {
     const ToolEntry *e = p->f.entry;
     RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, ask.why, ask.rule, shown(p), pipe_person(p), &p->waited_ns, may_tool(e),
-        may_keep(e) };
+        may_keep(e), p };
     RunAnswer answer = { 0 };
     bool ok = run_confirm(p->f.run, &question, p->f.cancel, &answer, err);
     if (ok && answer.args.n) {

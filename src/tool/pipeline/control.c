@@ -73,14 +73,9 @@ void run_note_message(Run *r, int64_t n) {
 
 /* ---- questions ---- */
 
-static bool note_open(void *ctx, const StoreApproval *a) {
-    *(bool *)ctx = str_eq(a->state, STR("open"));
-    return true;
-}
-
 static void look_at_question(Control *c, const ControlQuestion *q) {
     bool open = true;
-    if (store_approval_get(c->store, q->id, note_open, &open, NULL) && !open) cancel_fire(q->stop);
+    if (store_question_open(c->store, q->id, &open, NULL) && !open) cancel_fire(q->stop);
 }
 
 /* ---- the thread ---- */
@@ -178,6 +173,7 @@ bool control_question_start(Run *r, const ControlQuestion *q, Error *err) {
     if (!c) return false;
     pthread_mutex_lock(&c->lock);
     VEC_PUSH(&c->questions, q);
+    look_at_question(c, q);                              /* it may have been answered before the thread knew of it */
     pthread_mutex_unlock(&c->lock);
     return true;
 }

@@ -10,7 +10,7 @@ void control_free(Control *c);                           /* ends the thread; NUL
 bool control_watch(Run *r, Error *err);
 void control_forget(Run *r);                             /* before the run is freed */
 
-/* Fires `stop` when the question is no longer open. */
+/* Fires `stop` when the question, or the dialog (store_dialog.h), is no longer open. */
 typedef struct ControlQuestion { Str id; Cancel *stop; } ControlQuestion;
 bool control_question_start(Run *r, const ControlQuestion *q, Error *err);
 void control_question_end(Run *r, const ControlQuestion *q);

@@ -87,6 +87,8 @@ bool pipe_background(Pipe *p);                               /* task.c: continue
  * is what events name. */
 typedef struct PipeAsk { Str why, rule; } PipeAsk;
 PipeAsk pipe_reason_to_ask(const Pipe *p);
+/* permits.c: adds a JSON object: what the call may reach if it is confirmed. `runs`: where its code runs: "sandbox", "server", "program", "agent", "user". */
+void pipe_permits(const Pipe *p, Buf *out);
 
 /* True if there are rules about reading files; true if they let the call read this file without a question. Thread-safe. */
 bool pipe_rules_read(const Pipe *p);

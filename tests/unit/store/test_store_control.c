@@ -1,5 +1,6 @@
 /* Questions and commands: the first answer counts, an answer serves one call, commands arrive in order. */
 #include "place.h"
+#include "store/store_dialog.h"
 #include <pthread.h>
 
 static const StoreApproval question = { .id = STR("q1"), .run = STR("r"), .call = STR("c"), .tool = STR("deploy"), .args = STR("{}"), .args_hash = STR("h"),
@@ -52,6 +53,108 @@ static void test_life(void **state) {
     assert_int_equal(open.n, 0);
     assert_int_equal(look(&p, s, "nothing").n, 0);
     buf_clear(&id);
+    store_close(s);
+    place_close(&p);
+}
+
+static void test_notes(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf text = { 0 };
+    bool found;
+    place_open(&p);
+    Store *s = must_open(&p);
+    assert_true(store_question_note_put(s, STR("r"), STR("q1"), STORE_QUESTION_SHOWN, STR("rm x"), &p.err));
+    assert_true(store_question_note_get(s, STR("r"), STR("q1"), STORE_QUESTION_ABOUT, &text, &found, &p.err) && !found);
+    assert_true(store_question_note_put(s, STR("r"), STR("q1"), STORE_QUESTION_ABOUT, STR("{}"), &p.err));
+    assert_true(store_question_note_get(s, STR("r"), STR("q1-2"), STORE_QUESTION_SHOWN, &text, &found, &p.err) && found);     /* asked again after its answer was used */
+    assert_string_equal(text.at, "rm x");
+    assert_true(store_question_note_get(s, STR("r"), STR("q1-2"), STORE_QUESTION_ABOUT, &text, &found, &p.err) && found);
+    assert_string_equal(text.at, "{}");
+    assert_true(store_question_note_get(s, STR("other"), STR("q1"), STORE_QUESTION_SHOWN, &text, &found, &p.err) && !found);
+    buf_clear(&text);
+    store_close(s);
+    place_close(&p);
+}
+
+typedef struct SeenDialog { int n; char id[20], body[40], state[20], answer[40], by[20]; } SeenDialog;
+
+static void copy(char *to, size_t size, Str s) { snprintf(to, size, STR_FMT, STR_ARG(s)); }
+
+static bool see_dialog(void *ctx, const StoreDialog *d) {
+    SeenDialog *seen = ctx;
+    seen->n++;
+    copy(seen->id, sizeof seen->id, d->id);
+    copy(seen->body, sizeof seen->body, d->body);
+    copy(seen->state, sizeof seen->state, d->state);
+    copy(seen->answer, sizeof seen->answer, d->answer);
+    copy(seen->by, sizeof seen->by, d->by);
+    return true;
+}
+
+/* A dialog cannot be taken for an approval, nor an approval for a dialog. */
+static void test_dialogs(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf id = { 0 };
+    bool yes, open;
+    place_open(&p);
+    Store *s = must_open(&p);
+    assert_true(store_approval_ask(s, &question, &id, &p.err));
+    StoreDialog d = { .id = STR("d1"), .run = STR("r"), .call = STR("c"), .tool = STR("show_dialog"), .body = STR("{\"title\":1}") };
+    assert_true(store_dialog_ask(s, &d, &p.err));
+    Seen questions = { 0 };
+    SeenDialog dialogs = { 0 }, one = { 0 };
+    assert_true(store_approval_each(s, see, &questions, &p.err));
+    assert_int_equal(questions.n, 1);
+    assert_true(store_dialog_each(s, see_dialog, &dialogs, &p.err));
+    assert_int_equal(dialogs.n, 1);
+    assert_string_equal(dialogs.id, "d1");
+    assert_string_equal(dialogs.body, "{\"title\":1}");
+    assert_int_equal(look(&p, s, "d1").n, 0);
+    assert_false(store_approval_find(s, STR("d1"), &id, &p.err));
+    assert_true(store_approval_answer(s, STR("d1"), STR("{\"answer\":\"yes\"}"), STR("a"), &yes, &p.err) && !yes);
+    assert_true(store_dialog_get(s, STR("q1"), see_dialog, &one, &p.err));
+    assert_int_equal(one.n, 0);
+    assert_true(store_dialog_answer(s, STR("q1"), STR("{}"), STR("a"), &yes, &p.err) && !yes);
+    assert_string_equal(look(&p, s, "q1").state, "open");
+    assert_true(store_question_open(s, STR("d1"), &open, &p.err) && open);
+    assert_true(store_dialog_answer(s, STR("d1"), STR("{\"button\":0}"), STR("a"), &yes, &p.err) && yes);
+    assert_true(store_dialog_answer(s, STR("d1"), STR("{\"button\":1}"), STR("b"), &yes, &p.err) && !yes);
+    assert_true(store_question_open(s, STR("d1"), &open, &p.err) && !open);
+    assert_true(store_dialog_get(s, STR("d1"), see_dialog, &one, &p.err));
+    assert_string_equal(one.answer, "{\"button\":0}");
+    assert_string_equal(one.by, "a");
+    assert_true(store_dialog_withdraw(s, STR("d1"), &p.err));                                /* too late */
+    assert_true(store_dialog_get(s, STR("d1"), see_dialog, &one, &p.err));
+    assert_string_equal(one.state, "answered");
+    buf_clear(&id);
+    store_close(s);
+    place_close(&p);
+}
+
+/* A console that was killed counts for STORE_VIEWER_S seconds; the next one removes its row. */
+static void test_viewers(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf text = { 0 };
+    bool any = true, found;
+    place_open(&p);
+    Store *s = must_open(&p);
+    assert_true(store_viewer_any(s, &any, &p.err) && !any);
+    assert_true(store_viewer_put(s, STR("one"), &p.err) && store_viewer_put(s, STR("two"), &p.err));
+    assert_true(store_viewer_remove(s, STR("one"), &p.err));
+    assert_true(store_viewer_any(s, &any, &p.err) && any);
+    assert_true(store_viewer_remove(s, STR("two"), &p.err));
+    assert_true(store_viewer_any(s, &any, &p.err) && !any);
+    static const char *const others[] = { "1000000000", "99999999999", "no time", "" };      /* long ago, a wrong clock, garbage */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_true(store_note_put(s, STR("viewers"), STR("killed"), str_from(others[i]), &p.err));
+        assert_true(store_viewer_any(s, &any, &p.err) && !any);
+    }
+    assert_true(store_viewer_put(s, STR("three"), &p.err));
+    assert_true(store_note_get(s, STR("viewers"), STR("killed"), &text, &found, &p.err) && !found);
+    buf_clear(&text);
     store_close(s);
     place_close(&p);
 }
@@ -150,10 +253,13 @@ static void test_commands(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins),
-        cmocka_unit_test(test_commands) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_life), cmocka_unit_test(test_notes), cmocka_unit_test(test_dialogs), cmocka_unit_test(test_viewers),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+    };
     const struct CMUnitTest both[] = {
-        cmocka_unit_test(test_life), cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_life), cmocka_unit_test(test_notes), cmocka_unit_test(test_dialogs), cmocka_unit_test(test_viewers),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + run_on_postgres(both);
