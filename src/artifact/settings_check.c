@@ -244,8 +244,9 @@ static void check_store(Loader *l, const LoaderPlace *at) {
 static void check_queue(Loader *l, const LoaderPlace *at) {
     LoaderPlace queue = settings_check_below(l, at, "queue", value_of(at, "queue"));
     Value workspace = value_of(&queue, "workspace");
-    if (!value_is_string(workspace) || str_eq(value_str(workspace), STR("shared"))) return;
-    loader_error(l, &queue, "workspace", "queue.workspace: this version has only shared: all queued runs work in the folder of the project");
+    Str given = value_is_string(workspace) ? value_str(workspace) : STR("");
+    if (!str_eq(given, STR("host")) && !str_eq(given, STR("snapshot"))) return;
+    loader_error(l, &queue, "workspace", "queue.workspace: this version has only shared and none");
 }
 
 void settings_check(Loader *l, const LoaderPlace *at) {

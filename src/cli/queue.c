@@ -31,9 +31,9 @@ bool queue_check_flags(const Cli *cli, Error *err) {
 
 bool queue_check_project(const Project *p, Error *err) {
     Value v = value_member(p->settings.queue, "workspace");
-    if (value_is_string(v) && str_eq(value_str(v), STR("shared"))) return true;
+    if (value_is_string(v) && (str_eq(value_str(v), STR("shared")) || str_eq(value_str(v), STR("none")))) return true;
     error_set(err, ERR_CONFIG, "queued runs work in the folder of the project, several at a time, and harness.md does not say that they may");
-    return error_hint(err, "add queue: { workspace: shared }");
+    return error_hint(err, "add queue: { workspace: shared }, or none if no tool uses files");
 }
 
 static bool read_number(const char *flag, const char *text, int64_t least, int64_t most, int64_t *out, Error *err) {

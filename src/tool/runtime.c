@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "policy/location.h"
+#include "policy/queue_tools.h"
 #include "sandbox/domain.h"
 #include "tool/pipeline/control.h"
 #include "tool/protect/nested.h"
@@ -220,7 +221,7 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     RecordDoor door = { .places = &rt->places, .reading = rt->config.reading || rt->config.judging, .ask = rt->config.ask_changed,
         .ask_ctx = rt->config.ask_trust_ctx, .told = &told, .drafts = rt->config.drafts, .n_drafts = rt->config.n_drafts };
     bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems)
-        && confine_check(rt->project, problems) && uses_check(rt->project, problems);
+        && confine_check(rt->project, problems) && uses_check(rt->project, problems) && queue_tools_check(rt->project, problems);
     Str rest = buf_str(&told), line;
     while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
     buf_clear(&told);
