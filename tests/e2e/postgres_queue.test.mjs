@@ -251,12 +251,6 @@ test('what cannot work is said in one message', async t => {
     assert.equal(r.status, 1, args.join(' '));
     assert.match(r.stderr, /the queue needs PostgreSQL, and the runs are kept in state file .*set HARNESS_STATE or store\.url/);
   }
-  const silent = queued(t, { ...plain(rounds(1)), '.harness/tools/effect.md': effect() });
-  for (const args of [['run', '-p', 'x', '--queue'], ['worker'], ['worker', '--once']]) {
-    const r = await silent.harness(args);
-    assert.equal(r.status, 1, args.join(' '));
-    assert.match(r.stderr, /harness\.md does not say that they may \(add queue: \{ workspace: shared \}, or none if no tool uses files\)/);
-  }
   const p = queued(t, files);
   const wrong = async (args, expected) => {
     const r = await p.harness(args);
