@@ -720,8 +720,8 @@ const Command command_table[] = {
                  "until it is stopped. A process for each run holds a lease; when it is killed,\n"
                  "another worker continues the run, and a call that was running is not repeated:\n"
                  "its outcome is unknown. SIGTERM or Ctrl-C: each run finishes its step and is\n"
-                 "handed back. queue.workspace in harness.md says where the files of a run are: in a\n"
-                 "folder of its own (host), in the folder of the project (shared), or nowhere (none).",
+                 "handed back. queue.workspace in harness.md says where the files of a run are: in\n"
+                 "its own folder (host), in that of the project (shared), or nowhere (none).",
         .example = "harness worker --concurrency 4\n"
                    "harness worker --once --json",
         .json = "{run, status, workspace}; one such line for each run\n"

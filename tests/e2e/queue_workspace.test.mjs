@@ -337,3 +337,18 @@ test('what counts as a change: content with the old time, a mode; not a file tha
   }
   assert.equal(p.folders().length, 4);
 });
+
+test('command tools and hooks of a space, and servers of the project, run in the copy', async t => {
+  const server = readFileSync(join(root, 'tests/e2e/fixtures/mcp/server.py'), 'utf8');
+  const p = queued(t, {
+    ...base('mcp_servers:\n  small:\n    command: python3\n    args: [server.py, honest]\n    env: {LOG: calls.log}'), 'server.py': server,
+    'agent/config.md': '---\nid: a\nname: A\n---\nHi.\n', 'agent/tools/c.md': '---\nid: c\nname: C\ndescription: d\ncommand: "echo tool >> seen.txt; pwd"\n---\n',
+    'agent/hooks/h.json': JSON.stringify({ hooks: [{ id: 'h', type: 'post_tool', tools: ['c'], command: 'sh scripts/hook.sh' }] }), 'scripts/hook.sh': 'echo "{\\"modified_output\\": \\"$PWD\\"}"\n',
+  });
+  const id = await p.put(JSON.stringify([call('c'), call('mcp__small__echo', { text: 'hi' })]));
+  const r = await p.once();
+  assert.equal(r.status, 'completed', r.err);
+  assert.match(await answer(p, id), new RegExp(`^"?${realpathSync(r.workspace)}"?\n.*echo: hi`));
+  assert.equal(readFileSync(join(r.workspace, 'seen.txt'), 'utf8'), 'tool\n');
+  assert.ok(existsSync(join(r.workspace, 'calls.log')) && !p.has('calls.log') && !p.has('seen.txt'));
+});
