@@ -178,7 +178,7 @@ bool journal_has(const Session *s, Str id) { return s->journal && table_has(&s->
 static bool beside(EventType type) {
     switch (type) {
     case EVENT_DELEGATION_STARTED: case EVENT_DELEGATION_COMPLETED: case EVENT_DELEGATION_FAILED: case EVENT_HOOK_DECIDED: case EVENT_LOG:
-    case EVENT_RUN_STARTED: case EVENT_RUN_RESUMED: case EVENT_RUN_ENDED: return true;
+    case EVENT_RUN_STARTED: case EVENT_RUN_RESUMED: case EVENT_RUN_WORKSPACE: case EVENT_RUN_ENDED: return true;
     default: return false;
     }
 }

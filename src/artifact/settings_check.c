@@ -240,12 +240,12 @@ static void check_store(Loader *l, const LoaderPlace *at) {
         loader_error(l, &store, "project", "store.project: expected a name without #");
 }
 
-/* The others are promises that no worker keeps yet. */
+/* A promise that no worker keeps yet. */
 static void check_queue(Loader *l, const LoaderPlace *at) {
     LoaderPlace queue = settings_check_below(l, at, "queue", value_of(at, "queue"));
     Value workspace = value_of(&queue, "workspace");
-    if (!value_is_string(workspace) || str_eq(value_str(workspace), STR("shared"))) return;
-    loader_error(l, &queue, "workspace", "queue.workspace: this version has only shared: all queued runs work in the folder of the project");
+    if (!value_is_string(workspace) || !str_eq(value_str(workspace), STR("snapshot"))) return;
+    loader_error(l, &queue, "workspace", "queue.workspace: this version has only host, shared and none");
 }
 
 void settings_check(Loader *l, const LoaderPlace *at) {

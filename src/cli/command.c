@@ -474,7 +474,7 @@ const Command command_table[] = {
         .about = "Continues where the run stopped. Nothing is done twice: results come\n"
                  "from the journal, calls that only read or can be repeated are repeated, and of\n"
                  "the others the model learns that their outcome is unknown. At a terminal shows\n"
-                 "the conversation so far, and continues it.",
+                 "the conversation so far, and continues it. --adopt: see docs/howto/scale.md.",
         .example = "harness runs resume 0198c2",
         .json = "{run, status, response, reason, turns, tool_calls, usage}",
         .flags = command_flags_runs_resume, .run = command_runs_resume,
@@ -723,11 +723,13 @@ const Command command_table[] = {
                  "until it is stopped. A process for each run holds a lease; when it is killed,\n"
                  "another worker continues the run, and a call that was running is not repeated:\n"
                  "its outcome is unknown. SIGTERM or Ctrl-C: each run finishes its step and is\n"
-                 "handed back. All runs work in the folder of this project.",
+                 "handed back. queue.workspace in harness.md says where the files of a run are: in\n"
+                 "its own folder (host), in that of the project (shared), or nowhere (none).",
         .example = "harness worker --concurrency 4\n"
                    "harness worker --once --json",
-        .json = "{run, status}; one such line for each run\n"
+        .json = "{run, status, workspace}; one such line for each run\n"
                 "\n"
+                "workspace: the folder with the files of a run that changed some; else absent.\n"
                 "status as in harness run --json, or handed back, or given up: the run was lost to another worker.",
         .flags = command_flags_worker, .run = command_worker,
     },

@@ -111,6 +111,7 @@ const Flag command_flags_worker[] = {
 
 const Flag command_flags_runs_resume[] = {
     { "-p", NULL, "TEXT", NULL, "one job: send TEXT, print the answer; -: from stdin" },
+    { "--adopt", NULL, NULL, NULL, "let any host take a stranded run, without its files" },
     AGENT_FLAGS,
 };
 

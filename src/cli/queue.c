@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "cli/state.h"
 #include "store/store_queue.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -29,11 +30,9 @@ bool queue_check_flags(const Cli *cli, Error *err) {
     return true;
 }
 
-bool queue_check_project(const Project *p, Error *err) {
-    Value v = value_member(p->settings.queue, "workspace");
-    if (value_is_string(v) && str_eq(value_str(v), STR("shared"))) return true;
-    error_set(err, ERR_CONFIG, "queued runs work in the folder of the project, several at a time, and harness.md does not say that they may");
-    return error_hint(err, "add queue: { workspace: shared }");
+QueueWorkspace queue_workspace(const Project *p) {
+    Str given = value_member_text(p->settings.queue, "workspace");
+    return str_eq(given, STR("shared")) ? QUEUE_SHARED : str_eq(given, STR("none")) ? QUEUE_NONE : QUEUE_HOST;
 }
 
 static bool read_number(const char *flag, const char *text, int64_t least, int64_t most, int64_t *out, Error *err) {
@@ -232,9 +231,61 @@ int queue_run(Cli *cli, Opening *o, Str prompt) {
     char id[RUN_ID_SIZE];
     Store *s = runtime_store(o->rt, &err);
     run_new_id(id);
-    if (!s || !store_queue_check(s, &err) || !queue_check_project(runtime_project(o->rt), &err) || !put(cli, o, s, prompt, id, &err))
+    if (!s || !store_queue_check(s, &err) || !put(cli, o, s, prompt, id, &err))
         return cli_fail(cli, err.kind == ERR_VALIDATION ? CLI_WRONG_USE : CLI_FAILED, &err);
     if (args_has(&cli->args, "--wait")) return wait_for(cli, s, str_from(id));
     buf_add_fmt(&cli->out, cli->json ? "{\"run\":\"%s\"}\n" : "%s\n", id);
     return CLI_OK;
+}
+
+/* ---- stranded runs ---- */
+
+static bool say_one(void *ctx, Str id, Str host) {
+    Buf line = { 0 };
+    Str end = state_short_id(id);
+    buf_add_fmt(&line, "run " STR_FMT " is stranded: its files are on ", STR_ARG(end));
+    cli_escape_all(&line, host, false);
+    buf_add_fmt(&line, ", which has no worker. Start harness worker there, or let another host begin with the project's files: harness runs resume " STR_FMT " --adopt",
+                STR_ARG(end));
+    cli_say(ctx, SAY_WARNING, buf_str(&line));
+    buf_clear(&line);
+    return true;
+}
+
+void queue_say_stranded(const Cli *cli, Store *s) {
+    union { const Cli *in; void *out; } ctx = { cli };
+    Error err = { 0 };
+    (void)store_queue_stranded(s, say_one, ctx.out, &err);
+}
+
+static void say_adopted(Cli *cli, Str id, const Buf *host) {
+    Buf line = { 0 };
+    if (cli->json) {
+        buf_add_fmt(&cli->out, "{\"run\":\"" STR_FMT "\",\"status\":\"queued\"}\n", STR_ARG(id));
+        return;
+    }
+    buf_add_fmt(&line, "run " STR_FMT " is queued for any host, and continues with a new copy of the project's files there; its files on ", STR_ARG(state_short_id(id)));
+    cli_escape_all(&line, buf_str(host), false);
+    buf_add(&line, STR(" stay where they are"));
+    cli_say(cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
+
+int queue_adopt(Cli *cli, const char *run) {
+    static const char *const other[] = { "-p", "--file", "--model", "--effort", "--yes", "--approve", "--events", "--allow-domain", "--timeout", "--ask" };
+    State s;
+    Error err = { 0 };
+    Buf id = { 0 }, host = { 0 };
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (args_has(&cli->args, other[i])) {
+            error_set(&err, ERR_VALIDATION, "%s has no effect with --adopt, which only lets a worker take the run", other[i]);
+            return cli_fail(cli, CLI_WRONG_USE, &err);
+        }
+    if (!state_open(cli, &s)) return CLI_FAILED;
+    bool ok = store_queue_check(s.store, &err) && store_run_find(s.store, str_from(run), &id, &err) && store_queue_adopt(s.store, buf_str(&id), &host, &err);
+    if (ok) say_adopted(cli, buf_str(&id), &host);
+    state_close(&s);
+    buf_clear(&id);
+    buf_clear(&host);
+    return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

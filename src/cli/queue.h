@@ -4,10 +4,16 @@
 
 /* ERR_VALIDATION: a flag that has no effect on a queued run, or one that needs --queue. */
 bool queue_check_flags(const Cli *cli, Error *err);
-/* ERR_CONFIG: queue.workspace of the project does not say that its runs may share its folder. */
-bool queue_check_project(const Project *p, Error *err);
+/* queue.workspace: where the files of a queued run are. */
+typedef enum { QUEUE_HOST, QUEUE_SHARED, QUEUE_NONE } QueueWorkspace;
+QueueWorkspace queue_workspace(const Project *p);
 /* Puts a run with this prompt into the queue and prints its id; with --wait, waits for its end and prints its answer. Exit status. */
 int queue_run(Cli *cli, Opening *o, Str prompt);
+
+/* harness runs resume RUN --adopt: lets any host take a stranded run. Exit status. */
+int queue_adopt(Cli *cli, const char *run);
+/* A warning for each stranded run: where its files are, and what the user can do. Says nothing if the database cannot be read. */
+void queue_say_stranded(const Cli *cli, Store *s);
 
 /* What a worker needs to start a run. Texts are in `heap`. */
 typedef struct QueueJob { Str prompt, model, effort; int64_t max_turns; const Str *only; size_t n_only; } QueueJob;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "cli/excerpt.h"
+#include "policy/queue_tools.h"
 #include "policy/safety.h"
 #include "tool/protect/confine.h"
 #include "tool/protect/record.h"
@@ -31,7 +32,7 @@ bool report_door(Cli *cli, bool reading, const ProjectInput *in, Project **out, 
 bool report_load(Cli *cli, bool strict, Project **out, Problems *problems) {
     bool ok = report_door(cli, true, &(ProjectInput){ .dir = cli_project(cli), .config = cli->config, .strict = strict,
         .lenient = args_has(&cli->args, "--lenient") }, out, problems);
-    if (ok && !(safety_check(*out, problems) && confine_check(*out, problems) && uses_check(*out, problems))) {
+    if (ok && !(safety_check(*out, problems) && confine_check(*out, problems) && uses_check(*out, problems) && queue_tools_check(*out, problems))) {
         project_free(*out);
         *out = NULL;
         ok = false;

@@ -39,7 +39,8 @@ static bool copy_workspace(void *ctx, Error *err) {
     struct stat st;
     if (mkdir(c->to, 0700) != 0 || stat(c->folder, &st) != 0) return error_set(err, ERR_IO, "make %s: %m", c->to);
     int in = open(c->place->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = open(c->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = in >= 0 && out >= 0 ? workspace_copy(in, out, st.st_dev, st.st_ino, err) : error_set(err, ERR_IO, "open %s: %m", c->place->source);
+    WorkspaceCopy how = { .device = st.st_dev, .inode = st.st_ino };
+    bool ok = in >= 0 && out >= 0 ? workspace_copy(in, out, &how, err) : error_set(err, ERR_IO, "open %s: %m", c->place->source);
     if (in >= 0) close(in);
     if (out >= 0) close(out);
     return ok;
@@ -160,7 +161,7 @@ void test_suite_child(const TestPlace *place, const TestRun *r, int report) {
     buf_add_fmt(&dir, "%s%s%s", copy.at, place->below[0] ? "/" : "", place->below);
     buf_add_char(&out, '[');
     Copying c = { place, r->folder, copy.at };
-    if (!record_copy(place->project->root.at, place->source, copy.at, copy_workspace, &c, &err)
+    if (!record_copy(&(RecordCopying){ place->project->root.at, place->source, copy.at, false }, copy_workspace, &c, &err)
         || (chdir(dir.at) != 0 && !error_set(&err, ERR_IO, "%s: %m", dir.at))) add_error(&out, &err);
     else link_neighbours(place, r->folder), open_and_run(place, r, dir.at, &out);
     buf_add_char(&out, ']');

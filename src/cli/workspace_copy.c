@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct Copying { uint64_t bytes; unsigned entries; dev_t device; ino_t inode; Error *err; } Copying;
+typedef struct Copying { uint64_t bytes; unsigned entries; const WorkspaceCopy *how; bool in_git; Error *err; } Copying;
 
 static bool fail(const Copying *c, const char *name) { return error_set(c->err, ERR_IO, "copy %s: %m", name); }
 
@@ -58,13 +58,15 @@ static bool copy_link(const Copying *c, int from, int to, const char *name) {
 static bool copy_all(Copying *c, int from, int to, int depth);
 
 static bool copy_folder(Copying *c, int from, int to, const char *name, const struct stat *st, int depth) {
-    if (st->st_dev == c->device && st->st_ino == c->inode) return true;
+    if (st->st_dev == c->how->device && st->st_ino == c->how->inode) return true;
     if (depth >= WORKSPACE_COPY_DEPTH) return too_large(c);
     int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (in < 0) return fail(c, name);
     int out = mkdirat(to, name, 0700) == 0 ? openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    bool ok = out >= 0 || fail(c, name);
+    bool ok = out >= 0 || fail(c, name), outer = c->in_git;
+    c->in_git |= strcmp(name, ".git") == 0;
     ok = ok && copy_all(c, in, out, depth + 1);
+    c->in_git = outer;
     if (ok && fchmod(out, (st->st_mode & 0777) | 0700) != 0) ok = fail(c, name);
     if (out >= 0) close(out);
     close(in);
@@ -73,9 +75,12 @@ static bool copy_folder(Copying *c, int from, int to, const char *name, const st
 
 static bool copy_entry(Copying *c, int from, int to, const char *name, int depth) {
     struct stat st;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0) return true;
+    bool git = strcmp(name, ".git") == 0;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (git && !c->how->git) || (c->in_git && strcmp(name, "index.lock") == 0)) return true;
+    if (!cancel_check(c->how->cancel, c->err)) return false;
     if (++c->entries > WORKSPACE_COPY_ENTRIES) return too_large(c);
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT || fail(c, name);
+    if (git && depth == 0 && !S_ISDIR(st.st_mode)) return true;
     if (S_ISREG(st.st_mode)) return copy_file(c, from, to, name, &st);
     if (S_ISLNK(st.st_mode)) return copy_link(c, from, to, name);
     return !S_ISDIR(st.st_mode) || copy_folder(c, from, to, name, &st, depth);
@@ -94,7 +99,7 @@ static bool copy_all(Copying *c, int from, int to, int depth) {
     return ok;
 }
 
-bool workspace_copy(int from, int to, dev_t device, ino_t inode, Error *err) {
-    Copying c = { .device = device, .inode = inode, .err = err };
+bool workspace_copy(int from, int to, const WorkspaceCopy *how, Error *err) {
+    Copying c = { .how = how, .err = err };
     return copy_all(&c, from, to, 0);
 }

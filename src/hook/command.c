@@ -62,7 +62,7 @@ static void fill_env(HookRun *r, const HookDef *def, Asked *q) {
 
 static void fill_folder(const HookRun *r, const HookDef *def, Buf *b) {
     if (!str_starts(def->folder, STR("/"))) {
-        buf_add(b, r->project ? r->project->root : STR("."));
+        buf_add(b, r->host.root.n ? r->host.root : r->project ? r->project->root : STR("."));
         if (def->folder.n) buf_add_char(b, '/');
     }
     buf_add(b, def->folder);

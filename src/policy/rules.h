@@ -24,6 +24,7 @@ typedef struct RulesCall {
     Str url;                             /* CALL_NET_FETCH. at == NULL: unknown */
     Str root;                            /* absolute: relative patterns apply below it */
     Str workspace;                       /* absolute: relative patterns apply below it, too; "": none */
+    Str original, copy;                  /* absolute: `copy` is a copy of `original`, so rows that deny or ask apply to both names of a file; "": none */
     Str cwd;                             /* absolute: relative paths start there; "": root */
     Str home;                            /* absolute: what ~/ means; "": such patterns match nothing */
 } RulesCall;

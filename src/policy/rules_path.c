@@ -59,19 +59,21 @@ RulesRoots rules_path_roots(const RulesCall *call, Arena *arena) {
     return r;
 }
 
-RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena) {
-    Str whole = join(call->cwd.n ? call->cwd : call->root, path, arena);
-    RulesSpelling s = { path_normal(arena, whole), resolve(whole, arena), STR("") };
-    bool tilde = call->home.n && (str_eq(path, STR("~")) || str_starts(path, STR("~/")));
-    if (tilde) s.tilde = resolve(join(call->home, str_sub(path, 2, path.n), arena), arena);
-    return s;
-}
-
 /* The path relative to the folder; false if it is not below it. */
 static bool below(Str folder, Str path, Str *out) {
     if (str_eq(folder, STR("/"))) return *out = str_sub(path, 1, path.n), true;
     if (!str_starts(path, folder) || (path.n > folder.n && path.at[folder.n] != '/')) return false;
     return *out = str_sub(path, folder.n + 1, path.n), true;
+}
+
+RulesSpelling rules_path_spell(const RulesCall *call, Str path, Arena *arena) {
+    Str whole = join(call->cwd.n ? call->cwd : call->root, path, arena);
+    RulesSpelling s = { path_normal(arena, whole), resolve(whole, arena), STR(""), STR("") };
+    Str rest;
+    if (call->copy.n && below(call->copy, s.real, &rest)) s.original = path_normal(arena, join(call->original, rest, arena));
+    bool tilde = call->home.n && (str_eq(path, STR("~")) || str_starts(path, STR("~/")));
+    if (tilde) s.tilde = resolve(join(call->home, str_sub(path, 2, path.n), arena), arena);
+    return s;
 }
 
 static Str fold(Str s, Arena *arena) {
@@ -101,7 +103,8 @@ static bool spelling_may(const RulePath *p, const RulesRoots *roots, Str path, A
 }
 
 bool rules_path_may(const RulePath *p, const RulesRoots *roots, const RulesSpelling *s, Arena *arena) {
-    return spelling_may(p, roots, s->lexical, arena) || spelling_may(p, roots, s->real, arena) || spelling_may(p, roots, s->tilde, arena);
+    return spelling_may(p, roots, s->lexical, arena) || spelling_may(p, roots, s->real, arena) || spelling_may(p, roots, s->tilde, arena) ||
+           spelling_may(p, roots, s->original, arena);
 }
 
 /* For a folder to search: true if the patterns match any file name below it, at any depth. */

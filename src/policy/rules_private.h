@@ -21,7 +21,8 @@ bool rules_shell_passes(const ShellCommand *c);
 bool rules_shell_hides(const ShellCommand *c);
 
 /* rules_path.c: the spellings of a path, absolute; all of them name the same file. */
-typedef struct RulesSpelling { Str lexical, real, tilde; } RulesSpelling;    /* tilde: "" unless the path starts with ~/ */
+typedef struct RulesSpelling { Str lexical, real, tilde; Str original; } RulesSpelling;    /* tilde: "" unless the path starts with ~/; original: the
+                                                                                           * name in RulesCall.original of a file in its copy; else "" */
 enum { RULES_ROOTS_MAX = 4 };
 typedef struct RulesRoots { Str at[RULES_ROOTS_MAX]; size_t n; Str home; } RulesRoots;      /* of the root and the workspace, both spellings */
 RulesRoots rules_path_roots(const RulesCall *call, Arena *arena);

@@ -84,6 +84,7 @@ bool snapshot_merge(Snapshot *s, const Snapshot *base, Error *err);
 /* The folder `from` was renamed to `to`: both absolute, resolved and normalized. */
 void snapshot_move(Snapshot *s, const char *from, const char *to);
 void snapshot_forget(Snapshot *s, const char *path);                      /* with everything below it */
+void snapshot_only(Snapshot *s, const char *path);                        /* forgets all but this path and what is below it */
 /* The differences in `now`, a snapshot of the same paths, in readable form: unified diffs, with paths relative to
  * `root` where possible. */
 void snapshot_diff(const Snapshot *s, const Snapshot *now, Str root, Buf *out);

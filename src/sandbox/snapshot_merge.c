@@ -211,6 +211,18 @@ void snapshot_forget(Snapshot *s, const char *path) {
     (void)settle(s->top);
 }
 
+void snapshot_only(Snapshot *s, const char *path) {
+    SnapshotNode *n = find_path(s->top, str_from(path));
+    if (!n) drop_children(s->top);
+    for (; n && n->parent; n = n->parent) {
+        SnapshotNode *above = n->parent;
+        detach(n);
+        drop_children(above);
+        VEC_PUSH(&above->child, n);
+    }
+    (void)settle(s->top);
+}
+
 /* ---- differences ---- */
 
 typedef struct Differ { Str root; Buf *out; const Snapshot *s; } Differ;

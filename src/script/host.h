@@ -60,6 +60,7 @@ struct Host {
     const Rules *net;                    /* NULL: any public host */
     Shelf *cache, *ctx, *metrics;        /* metrics: numbers only */
     Str workspace;
+    Str root;                            /* of the project, as programs see it; empty: project->root */
     StrList env_allow;                   /* names that env() may read */
     StrList args;                        /* os.args */
     const Log *log;

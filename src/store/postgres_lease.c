@@ -157,10 +157,18 @@ static void new_owner(PostgresLease *l) {
     l->owner[n] = 0;
 }
 
+void postgres_host(const PostgresStore *s, char out[POSTGRES_HOST_SIZE]) {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    for (char *c = name; *c; c++)
+        if (*c == '#' || (unsigned char)*c <= ' ' || (unsigned char)*c >= 127) *c = '-';
+    snprintf(out, POSTGRES_HOST_SIZE, "%s#%s", name, s->lease.host_id);
+}
+
 /* A process that lost its lease starts over under another name. It keeps none of its runs. */
 bool postgres_register(PostgresStore *s, Error *err) {
     PostgresLease *l = &s->lease;
-    char host[256] = "", boot[BOOT_SIZE];
+    char host[POSTGRES_HOST_SIZE], boot[BOOT_SIZE];
     SqliteHolder me;
     PostgresParams p = { 0 };
     PGresult *r = NULL;
@@ -169,7 +177,7 @@ bool postgres_register(PostgresStore *s, Error *err) {
     if (!store_run(&ping)) return false;
     stop_thread(l);
     new_owner(l);
-    gethostname(host, sizeof host - 1);
+    postgres_host(s, host);
     sqlite_holder_self(&me);
     boot_name(&me, boot);
     add_lease(s, &p);

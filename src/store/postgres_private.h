@@ -58,6 +58,7 @@ typedef struct PostgresHeld { char *id; int64_t epoch; bool queued; } PostgresHe
 /* The lease of this process. The thread renews it on a connection of its own. */
 typedef struct PostgresLease {
     char owner[32];                      /* random; "": not registered */
+    char host_id[17];                    /* store_queue_host; "": none */
     const char *kind;                    /* as `harness workers` shows it; NULL: process */
     PostgresConnection beat;
     pthread_t thread;
@@ -94,6 +95,8 @@ bool postgres_schema_check(PostgresStore *s, Error *err);    /* also reads the t
 bool postgres_schema_migrate(PostgresStore *s, int *from, Error *err);
 
 /* ---- postgres_lease.c ---- */
+enum { POSTGRES_HOST_SIZE = 280 };
+void postgres_host(const PostgresStore *s, char out[POSTGRES_HOST_SIZE]);    /* the name of this host, "#", and its id */
 bool postgres_lease_check(Error *err);                       /* ERR_CONFIG: HARNESS_LEASE */
 void postgres_lease_init(PostgresStore *s);
 void postgres_lease_end(PostgresStore *s);                   /* ends the thread and gives the lease back */

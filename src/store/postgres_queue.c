@@ -1,5 +1,6 @@
 /* The queue: rows of `runs` whose state is not ''. */
 #include "store/store_queue.h"
+#include <stdio.h>
 #include "base/clock.h"
 #include "store/postgres_private.h"
 
@@ -26,28 +27,15 @@ bool store_queue_join(Store *s, const char *kind, Error *err) {
     return store_unlock(s, postgres_register(own(s), err));
 }
 
+void store_queue_host(Store *s, const char *id) {
+    if (s->driver->fence) snprintf(own(s)->lease.host_id, sizeof own(s)->lease.host_id, "%s", id);
+}
+
 /* ---- taking and giving back ---- */
 
 static void copy_to(Buf *out, Str text) {
     buf_reset(out);
     buf_add(out, text);
-}
-
-bool store_queue_take(Store *s, StoreTaken *out, bool *some, Error *err) {
-    bool found = false;
-    if (!store_queue_check(s, err)) return false;
-    store_lock(s);
-    StoreQuery q = store_query(s, SQL_QUEUE_TAKE, "take run", err);
-    bool ok = store_bind(&q, "ii", (int64_t)STORE_QUEUE_TRIES, (int64_t)STORE_QUEUE_JOURNAL) && store_row(&q, &found);
-    if (ok && found) {
-        copy_to(&out->id, store_text(&q, 0));
-        copy_to(&out->agent, store_text(&q, 2));
-        copy_to(&out->job, store_text(&q, 4));
-        out->started = store_int(&q, 3) > 0;
-        postgres_hold(own(s), buf_str(&out->id), store_int(&q, 1), !out->started);
-    }
-    if (ok) *some = found;
-    return store_unlock(s, store_end(&q, ok));
 }
 
 static int64_t epoch_of(PostgresStore *s, Str id) {
@@ -56,14 +44,55 @@ static int64_t epoch_of(PostgresStore *s, Str id) {
     return -1;
 }
 
-bool store_queue_back(Store *s, Str id, Error *err) {
-    if (!store_queue_check(s, err) || !store_flush(s, err)) return false;
-    store_lock(s);
+static bool hand_back(Store *s, Str id, Error *err) {
     StoreQuery q = store_query(s, SQL_QUEUE_BACK, "hand back run", err);
     bool ok = store_end(&q, store_bind(&q, "si", id, epoch_of(own(s), id)) && store_row(&q, &(bool){ 0 }));
     if (ok && store_changes(s) == 0) ok = error_set(err, ERR_POLICY, "hand back run: run " STR_FMT " does not belong to this process any more", STR_ARG(id));
     if (ok) postgres_lease_drop(s, id);
+    return ok;
+}
+
+/* The statement that took the run may have read the notes before another host took the run, bound it to itself and handed it back. */
+static bool is_for_here(Store *s, Str id, bool *here, Error *err) {
+    bool some = false;
+    StoreQuery q = store_query(s, SQL_NOTE_GET, "take run", err);
+    bool ok = store_bind(&q, "ss", STR("queue.host"), id) && store_row(&q, &some);
+    if (ok) {
+        Str host = some ? store_text(&q, 0) : STR("#");
+        ptrdiff_t mark = str_find_char(host, '#');
+        *here = !some || (mark >= 0 && str_eq(str_sub(host, (size_t)mark + 1, host.n), str_from(own(s)->lease.host_id)));
+    }
+    return store_end(&q, ok);
+}
+
+bool store_queue_take(Store *s, bool bind, StoreTaken *out, bool *some, Error *err) {
+    bool found = false;
+    char host[POSTGRES_HOST_SIZE] = "";
+    if (!store_queue_check(s, err)) return false;
+    store_lock(s);
+    if (bind) postgres_host(own(s), host);
+    StoreQuery q = store_query(s, SQL_QUEUE_TAKE, "take run", err);
+    bool ok = store_bind(&q, "iiss", (int64_t)STORE_QUEUE_TRIES, (int64_t)STORE_QUEUE_JOURNAL, str_from(own(s)->lease.host_id), str_from(host)) &&
+              store_row(&q, &found);
+    if (ok && found) {
+        copy_to(&out->id, store_text(&q, 0));
+        copy_to(&out->agent, store_text(&q, 2));
+        copy_to(&out->job, store_text(&q, 4));
+        out->started = store_int(&q, 3) > 0;
+        out->bound = store_int(&q, 5);
+        postgres_hold(own(s), buf_str(&out->id), store_int(&q, 1), !out->started);
+    }
+    ok = store_end(&q, ok);
+    bool here = true;
+    if (ok && found) ok = is_for_here(s, buf_str(&out->id), &here, err) && (here || hand_back(s, buf_str(&out->id), err));
+    if (ok) *some = found && here;
     return store_unlock(s, ok);
+}
+
+bool store_queue_back(Store *s, Str id, Error *err) {
+    if (!store_queue_check(s, err) || !store_flush(s, err)) return false;
+    store_lock(s);
+    return store_unlock(s, hand_back(s, id, err));
 }
 
 bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err) {
@@ -71,7 +100,7 @@ bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err) {
     if (!store_queue_check(s, err)) return false;
     store_lock(s);
     StoreQuery q = store_query(s, SQL_QUEUE_READY, "look at the queue", err);
-    bool ok = store_bind(&q, "iii", (int64_t)STORE_QUEUE_TRIES, (int64_t)STORE_QUEUE_JOURNAL, most) && store_row(&q, &some);
+    bool ok = store_bind(&q, "iisi", (int64_t)STORE_QUEUE_TRIES, (int64_t)STORE_QUEUE_JOURNAL, str_from(own(s)->lease.host_id), most) && store_row(&q, &some);
     if (ok) *n = some ? store_int(&q, 0) : 0;
     return store_unlock(s, store_end(&q, ok));
 }
@@ -168,6 +197,48 @@ bool store_queue_cancel(Store *s, Str id, bool *queued, bool *ended, Error *err)
 }
 
 bool store_queue_cancelled(Store *s) { return s->driver->fence && atomic_load(&own(s)->lease.cancelled); }
+
+/* ---- runs that are bound to a host ---- */
+
+bool store_queue_unbind(Store *s, Str id, Error *err) { return store_note_delete(s, STR("queue.host"), id, err); }
+
+bool store_queue_stranded(Store *s, bool (*each)(void *ctx, Str id, Str host), void *ctx, Error *err) {
+    bool some = true;
+    if (!s->driver->fence) return true;
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_QUEUE_STRANDED, "look for stranded runs", err);
+    bool ok = q.stmt != NULL;
+    while (ok && some && (ok = store_row(&q, &some)) && some)
+        if (!each(ctx, store_text(&q, 0), store_text(&q, 1))) break;
+    return store_unlock(s, store_end(&q, ok));
+}
+
+static bool is_stranded(Store *s, Str id, Buf *host, Error *err) {
+    bool some = false;
+    StoreQuery q = store_query(s, SQL_QUEUE_PIN, "adopt run", err);
+    bool ok = store_bind(&q, "s", id) && store_row(&q, &some);
+    if (ok && !some) ok = store_no_such("run", id, err);
+    if (ok) copy_to(host, store_text(&q, 1));
+    if (ok && !str_eq(store_text(&q, 0), STR("ready"))) ok = error_set(err, ERR_POLICY, "run " STR_FMT " does not wait in the queue", STR_ARG(id));
+    if (ok && host->n == 0) ok = error_set(err, ERR_POLICY, "run " STR_FMT " is not bound to a host: any worker takes it", STR_ARG(id));
+    if (ok && store_int(&q, 2)) {
+        ok = error_set(err, ERR_POLICY, "run " STR_FMT " is not stranded: its host, " STR_FMT ", has a worker", STR_ARG(id), STR_ARG(buf_str(host)));
+        error_hint(err, "stop that worker first if another host should take the run");
+    }
+    return store_end(&q, ok);
+}
+
+bool store_queue_adopt(Store *s, Str id, Buf *host, Error *err) {
+    if (!store_queue_check(s, err)) return false;
+    store_lock(s);
+    bool ok = is_stranded(s, id, host, err);
+    if (ok) {
+        StoreQuery q = store_query(s, SQL_QUEUE_ADOPT, "adopt run", err);
+        ok = store_end(&q, store_bind(&q, "s", id) && store_row(&q, &(bool){ 0 }));
+        if (ok && store_changes(s) == 0) ok = error_set(err, ERR_POLICY, "run " STR_FMT " has changed meanwhile: try again", STR_ARG(id));
+    }
+    return store_unlock(s, ok);
+}
 
 /* ---- workers ---- */
 

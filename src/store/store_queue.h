@@ -10,8 +10,8 @@
 #include "store/store.h"
 
 /* STORE_QUEUE_TRIES: a run whose workers die so often without a new event has failed. STORE_QUEUE_JOURNAL: the newest format of events that
- * this program can resume. */
-enum { STORE_QUEUE_TRIES = 5, STORE_QUEUE_JOURNAL = 1 };
+ * this program can resume; 2 is that of a run which is bound to a host, so that older programs, which know no hosts, do not take it. */
+enum { STORE_QUEUE_TRIES = 5, STORE_QUEUE_JOURNAL = 2 };
 
 bool store_queue_check(const Store *s, Error *err);          /* ERR_CONFIG: the store has no queue */
 
@@ -19,11 +19,15 @@ bool store_queue_check(const Store *s, Error *err);          /* ERR_CONFIG: the 
 typedef struct StoreJob { Str id, agent, title, job; int64_t priority, wake_ns; } StoreJob;
 bool store_queue_put(Store *s, const StoreJob *j, Error *err);
 
+/* The id of this host, STORE_QUEUE_HOST letters and digits; before store_queue_join. Only processes with the same id take runs that are bound to it. */
+enum { STORE_QUEUE_HOST = 16 };
+void store_queue_host(Store *s, const char *id);
 /* Registers this process as `kind` ("worker", "run"; a constant), before its first run. Its lease is renewed by a thread until store_close. */
 bool store_queue_join(Store *s, const char *kind, Error *err);
-/* Takes the next run for this process, which must have joined. *some is false if none is ready. started: the run has events, and must be resumed. */
-typedef struct StoreTaken { Buf id, agent, job; bool started; } StoreTaken;
-bool store_queue_take(Store *s, StoreTaken *out, bool *some, Error *err);      /* overwrites *out; the caller clears its buffers */
+/* Takes the next run for this process, which must have joined. *some is false if none is ready. started: the run has events, and must be resumed.
+ * bind: binds the run to this host. bound: it was already. */
+typedef struct StoreTaken { Buf id, agent, job; bool started, bound; } StoreTaken;
+bool store_queue_take(Store *s, bool bind, StoreTaken *out, bool *some, Error *err);      /* overwrites *out; the caller clears its buffers */
 /* Writes all events, and makes the run ready for another worker. ERR_POLICY: this process does not have it any more. */
 bool store_queue_back(Store *s, Str id, Error *err);
 /* Ends a run of this process that could not be started: failed, with this reason. */
@@ -37,6 +41,13 @@ bool store_queue_reap(Store *s, Error *err);
  * false for a run that is not queued, also in a state file. */
 bool store_queue_cancel(Store *s, Str id, bool *queued, bool *ended, Error *err);
 bool store_queue_cancelled(Store *s);                        /* a run of this process was cancelled, as of the last renewal of its lease */
+
+/* Runs that wait for a worker of their host, and none is alive. Their status is "stranded". */
+bool store_queue_stranded(Store *s, bool (*each)(void *ctx, Str id, Str host), void *ctx, Error *err);
+/* Lets any host take a stranded run. host: where its files are; the caller clears it. ERR_POLICY: it is not stranded. */
+bool store_queue_adopt(Store *s, Str id, Buf *host, Error *err);
+/* For a run of this process: any host may take it. */
+bool store_queue_unbind(Store *s, Str id, Error *err);
 
 /* Processes whose lease holds. runs: ids, separated by spaces. */
 typedef struct StoreWorker { Str id, host, kind, runs; int64_t pid, started_ns, lease_ms; } StoreWorker;

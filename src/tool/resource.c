@@ -68,11 +68,17 @@ static bool guarded(Runtime *rt, const char *real) {
     if (!rt->guarded) rt->guarded = runtime_protected(rt, false);
     const char *const *list = rt->guarded;
     pthread_mutex_unlock(&rt->lock);
-    for (size_t i = 0; list[i]; i++) {
-        size_t n = strlen(list[i]);
-        if (strncmp(real, list[i], n) == 0 && (real[n] == 0 || real[n] == '/')) return true;
+    Arena arena = { 0 };
+    bool found = false;
+    for (size_t i = 0; !found && list[i]; i++) {
+        const char *const both[] = { list[i], runtime_moved(rt, list[i], &arena) };
+        for (size_t k = 0; k < 2; k++) {
+            size_t n = strlen(both[k]);
+            found |= strncmp(real, both[k], n) == 0 && (real[n] == 0 || real[n] == '/');
+        }
     }
-    return false;
+    arena_clear(&arena);
+    return found;
 }
 
 /* Checks the resolved path, not the name. */
@@ -83,7 +89,7 @@ static bool allowed(Runtime *rt, int fd, Str path, Str within, bool listed, Erro
     if (n < 0) return error_set(err, ERR_IO, STR_FMT ": %m", STR_ARG(path));
     real[n] = 0;
     Str below = str_from(real);
-    if (str_starts(below, rt->project->root)) below = str_sub(below, rt->project->root.n, below.n);
+    if (str_starts(below, runtime_root(rt))) below = str_sub(below, runtime_root(rt).n, below.n);
     if (approval_sensitive(path) || approval_sensitive(below))
         return error_set(err, ERR_POLICY, STR_FMT ": refusing to serve a file with a sensitive name", STR_ARG(path));
     if (within.n && !(str_starts(below, STR("/")) && str_starts(str_sub(below, 1, below.n), within) && below.n > within.n + 1 && below.at[within.n + 1] == '/'))
@@ -93,7 +99,7 @@ static bool allowed(Runtime *rt, int fd, Str path, Str within, bool listed, Erro
 }
 
 static int open_file(Runtime *rt, Str path, Str within, bool listed, struct stat *st, Error *err) {
-    DocumentContext c = { .root_fd = open(rt->project->root.at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    DocumentContext c = { .root_fd = open(runtime_root(rt).at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
     int fd = c.root_fd < 0 ? -1 : document_open(&c, path, O_RDONLY);
     bool ok = fd >= 0 && fstat(fd, st) == 0;
     if (!ok) error_set(err, ERR_IO, STR_FMT ": %s", STR_ARG(path), errno == EXDEV ? "it leads out of the project" : strerror(errno));
@@ -154,7 +160,7 @@ static bool take_entry(int folder, const char *name, ResourceEntry *out) {
 }
 
 bool tool_resource_list(Runtime *rt, Str folder, Arena *arena, ResourceEntry **out, size_t *n, Error *err) {
-    DocumentContext c = { .root_fd = open(rt->project->root.at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    DocumentContext c = { .root_fd = open(runtime_root(rt).at, O_PATH | O_DIRECTORY | O_CLOEXEC) };
     int fd = c.root_fd < 0 ? -1 : document_open(&c, folder, O_RDONLY | O_DIRECTORY);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     VEC(ResourceEntry) all = { 0 };

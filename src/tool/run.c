@@ -45,7 +45,7 @@ static void make_hosts(Run *r) {
     Runtime *rt = r->rt;
     r->jail = jail_view(rt->jail);
     Host h = { .calls = &rt->calls, .project = rt->project, .jail = r->jail, .sandbox = rt->sandbox, .rules = &rt->rules, .client = rt->client,
-               .net = rt->net, .cache = r->cache, .ctx = r->ctx, .metrics = r->metrics, .workspace = runtime_workspace(rt),
+               .net = rt->net, .cache = r->cache, .ctx = r->ctx, .metrics = r->metrics, .workspace = runtime_workspace(rt), .root = runtime_root(rt),
                .env_allow = rt->limits.sandbox.env_allow, .log = rt->config.log, .runtime = VALUE_GONE };
     if (rt->config.judging) h.calls = &runtime_judging_calls, h.client = NULL, h.sandbox = NULL, h.env_allow = (StrList){ 0 }, h.judging = true;
     r->host = h;
@@ -241,6 +241,10 @@ bool run_end(Run *r, RunStatus status, Error *err) {
     }
     run_free(r);
     return ok;
+}
+
+bool run_note_workspace(Run *r, Str data, Error *err) {
+    return !event_stream_listened(r->events) || event_emit(r->events, (EventPlace){ .agent = r->config.agent }, EVENT_RUN_WORKSPACE, data, err);
 }
 
 bool run_draining(const Run *r) { return r->config.drain && cancel_fired(r->config.drain); }

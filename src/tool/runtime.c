@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "policy/location.h"
+#include "policy/queue_tools.h"
 #include "sandbox/domain.h"
 #include "tool/pipeline/control.h"
 #include "tool/protect/nested.h"
@@ -159,7 +160,7 @@ static void make_state(Runtime *rt) {
     if (realpath(folder, real)) rt->state = arena_fmt(&rt->arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(rt->state, '/'));
 }
 
-static bool make_jails(Runtime *rt, Error *err) {
+bool runtime_make_jails(Runtime *rt, Error *err) {
     static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lease", "-tail", "-format1", "-format2", "-format2-tail" };
     const char **hidden = ARENA_ARRAY(&rt->arena, const char *, sizeof ends / sizeof *ends + 1);
     for (size_t i = 0; rt->state && i < sizeof ends / sizeof *ends; i++) hidden[i] = arena_fmt(&rt->arena, "%s%s", rt->state, ends[i]);
@@ -226,7 +227,7 @@ static bool load(Runtime *rt, Problems *problems, Error *err) {
     RecordDoor door = { .places = &rt->places, .reading = rt->config.reading || rt->config.judging, .ask = rt->config.ask_changed,
         .ask_ctx = rt->config.ask_trust_ctx, .told = &told, .drafts = rt->config.drafts, .n_drafts = rt->config.n_drafts };
     bool ok = record_load(&door, &in, &rt->project, problems, err) && safety_check(rt->project, problems)
-        && confine_check(rt->project, problems) && uses_check(rt->project, problems);
+        && confine_check(rt->project, problems) && uses_check(rt->project, problems) && queue_tools_check(rt->project, problems);
     Str rest = buf_str(&told), line;
     while (rest.n && str_next_line(&rest, &line)) LOG_WRITE(rt->config.log, LOG_WARN, STR_FMT, STR_ARG(line));
     buf_clear(&told);
@@ -338,7 +339,7 @@ static bool prepare(Runtime *rt, Error *err) {
     if (!sandbox_reach(&rt->rules, err)) return false;
     make_state(rt);
     if (!rt->config.judging) set_record(rt);
-    if (!make_jails(rt, err) || !make_network(rt, err)) return false;
+    if (!runtime_make_jails(rt, err) || !make_network(rt, err)) return false;
     rt->workers = worker_pool_new((size_t)rt->limits.script_heap_bytes, (uint32_t)rt->limits.script_depth);
     rt->command_hooks = !rt->config.judging && has_command_hooks(rt->project);
     rt->hook_stats = hook_stats_new();

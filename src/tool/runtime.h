@@ -132,6 +132,14 @@ void runtime_rules_look(Runtime *rt, SandboxRules *out);      /* the same to loo
 /* A folder as written in the settings: absolute, relative to the project's root, or ~/…; in `arena`. */
 const char *runtime_path(const Runtime *rt, Str path, Arena *arena);
 
+/* Before the first run and the first server: makes `folder`, a copy of the workspace, the workspace. The process must be able to write it
+ * (RuntimeConfig.writable). After a failure the runtime may only be closed. */
+bool runtime_move(Runtime *rt, const char *folder, Error *err);
+Str runtime_original(const Runtime *rt);     /* the workspace that the workspace is a copy of; empty: it is none */
+Str runtime_root(const Runtime *rt);         /* the project's root as programs see it: in the copy, if the copy has it */
+/* `path`, or its counterpart in the copy if it is below the original; in `arena`. */
+const char *runtime_moved(const Runtime *rt, const char *path, Arena *arena);
+
 /* Around anything that could write protected files (tamper.c): a call, a hook's program, a long-running program.
  * runtime_unguard must follow runtime_guard; in between, after the work, runtime_verify restores what was changed.
  * `programs`: it may start programs, so the proxy must run. */
@@ -204,6 +212,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err);
 bool run_end(Run *r, RunStatus status, Error *err);
 /* For a run from the queue: cancels running tasks, writes all events, makes the run ready for another worker, and frees it. */
 bool run_hand_back(Run *r, Error *err);
+bool run_note_workspace(Run *r, Str data, Error *err);       /* writes run.workspace */
 bool run_draining(const Run *r);                             /* RunConfig.drain has fired */
 /* Waits until the run's events are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);

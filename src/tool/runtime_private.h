@@ -43,6 +43,8 @@ struct Runtime {
     Sandbox *sandbox;
     SandboxRules rules;
     Jail *jail, *hook_jail;
+    const char *original;                /* the workspace that `rules.workspace` is a copy of: runtime_move; NULL: it is none */
+    Str moved_root;                      /* the project's root in the copy; empty: it is not there */
     const char *const *hidden;           /* paths hidden from every jail: the state; NULL-terminated, in its arena */
     VEC(ToolRoot *) roots;               /* of tools that are confined; complete before the first call */
     bool command_hooks;                  /* some hook runs a program */
@@ -138,6 +140,7 @@ struct Run {
 
 /* runtime.c: see protected.h; in the runtime's arena. `self_edit`: without the project's own files. */
 const char *const *runtime_protected(Runtime *rt, bool self_edit);
+bool runtime_make_jails(Runtime *rt, Error *err);           /* of `rules` */
 
 /* trust.c: after loading. False when the project is untrusted and the configuration does not allow that. */
 bool runtime_check_trust(Runtime *rt, Error *err);

@@ -251,12 +251,6 @@ test('what cannot work is said in one message', async t => {
     assert.equal(r.status, 1, args.join(' '));
     assert.match(r.stderr, /the queue needs PostgreSQL, and the runs are kept in state file .*set HARNESS_STATE or store\.url/);
   }
-  const silent = queued(t, { ...plain(rounds(1)), '.harness/tools/effect.md': effect() });
-  for (const args of [['run', '-p', 'x', '--queue'], ['worker'], ['worker', '--once']]) {
-    const r = await silent.harness(args);
-    assert.equal(r.status, 1, args.join(' '));
-    assert.match(r.stderr, /harness\.md does not say that they may \(add queue: \{ workspace: shared \}\)/);
-  }
   const p = queued(t, files);
   const wrong = async (args, expected) => {
     const r = await p.harness(args);
@@ -274,6 +268,15 @@ test('what cannot work is said in one message', async t => {
   assert.deepEqual(await p.runs(), []);
   await p.put('x', ['--at', '2001-02-03T04:05:06+01:00']);
   assert.equal(sql(`SELECT extract(epoch FROM wake_at)::bigint FROM harness.runs WHERE project = '${p.project}'`), '981169506');
+});
+
+test('queue.workspace: none: runs without files', async t => {
+  const model = 'def reply(messages, tools):\n    done = [m for m in messages if m["role"] == "tool"]\n    return {"text": done[0]["content"]} if done else {"tool_calls": [{"name": "count", "arguments": {}}]}\n';
+  const p = queued(t, { ...plain(model, 'queue: { workspace: none }'), '.harness/tools/count.md': tool('return 1 + 1') });
+  const id = await p.put('go'), w = p.worker(['--once', '--json']);
+  assert.equal(await w.ended, 0, w.out);
+  assert.deepEqual(JSON.parse(w.out), { run: id, status: 'completed' });
+  assert.equal((await p.one(id)).tool_calls, 1);
 });
 
 test('a job that this worker cannot start has failed, with the reason', async t => {

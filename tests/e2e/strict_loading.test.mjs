@@ -73,8 +73,8 @@ const slips = [
   ['toolsPolicy', settings('toolsPolicy: {deny: [touch]}'), 'harness.md:2', '(did you mean "tools_policy"?)'],
   ['hook instead of hooks', settings('hook: []'), 'harness.md:2', '(did you mean "hooks"?)'],
   ['a section that is not indented', settings('limits:\ndeny: [mutating]'), 'harness.md:3', 'unknown key "deny"'],
-  ['queue.workspace: host', settings('queue: {workspace: host}'), 'harness.md:2', 'queue.workspace: this version has only shared'],
-  ['queue.workspace: snapshot', settings('queue: {workspace: snapshot}'), 'harness.md:2', 'queue.workspace: this version has only shared'],
+  ['queue.workspace: snapshot', settings('queue: {workspace: snapshot}'), 'harness.md:2', 'queue.workspace: this version has only host, shared and none'],
+  ['queue.workspace: none with a tool that writes files', settings('queue: {workspace: none}'), '.harness/tools/touch.md:1', 'tool "touch" writes files, and queue.workspace: none gives queued runs no files'],
   ['queue.workspace: share', settings('queue: {workspace: share}'), 'harness.md:2', 'queue.workspace: expected'],
   ['queue: workspaces', settings('queue: {workspaces: shared}'), 'harness.md:2', '(did you mean "workspace"?)'],
   ...['approvals', 'otel', 'audit', 'prices'].map(key =>

@@ -237,3 +237,28 @@ test('replaced guards are listed', t => {
   assert.equal(status, 0, stderr);
   assert.match(stderr, /^harness: \.harness\/overrides\/mine\.md:\d+:\d+: .*"early".* \[(warning|hint)\]$/m);
 });
+
+test('queue.workspace: none names each tool that uses files or programs', t => {
+  const pure = '---\nscript: |\n  def run(args):\n      return 1\n---\nCounts.\n';
+  const script = body => `---\nscript: |\n  def run(args):\n      ${body}\n---\nDoes it.\n`;
+  const head = more => `---\nqueue: { workspace: none }\n${more}---\n`;
+  const fine = project(t, { 'harness.md': head('mcp_servers: { far: { url: "https://mcp.example.com/mcp" } }\nbuiltin_tools: [notify]\n'), '.harness/tools/pure.md': pure });
+  assert.equal(run(['-C', fine, 'validate']).status, 0, run(['-C', fine, 'validate']).stderr);
+  const cases = [
+    [{ '.harness/tools/look.md': script('return fs.read("a")') }, '.harness/tools/look.md:1', 'tool "look" reads files'],
+    [{ '.harness/tools/go.md': script('return exec.run("true")') }, '.harness/tools/go.md:1', 'tool "go" starts programs'],
+    [{ 'tools.json': '{"tools": [{"name": "p", "command": ["/bin/true"], "schema": {"type": "object"}}]}\n' }, 'tools.json:1', 'tool "p" starts programs'],
+    [{ 'harness.md': head('builtin_tools: [grep]\n') }, 'harness.md', 'built-in tool "grep" reads files'],
+    [{ 'harness.md': head('builtin_tools: [bash]\n') }, 'harness.md', 'built-in tool "bash" starts programs'],
+    [{ 'harness.md': head('builtin_tools: [show_file_picker]\n') }, 'harness.md', 'built-in tool "show_file_picker" reads files'],
+    [{ 'harness.md': head('mcp_servers: { near: { command: server } }\n') }, 'harness.md:3', 'server "near" is a program'],
+    [{ 'harness.md': head('meta: { enabled: true }\n') }, 'harness.md', 'meta.enabled: scripts could register tools that use files'],
+    [{ '.harness/agents/a.md': '---\ndescription: A.\ntools:\n  - name: peek\n    description: P.\n    script: |\n      def run(args):\n          return fs.exists("a")\n---\nA.\n' }, '.harness/agents/a.md:4', 'tool "peek" reads files'],
+  ];
+  for (const [files, where, said] of cases) {
+    const { status, stderr } = run(['-C', project(t, { 'harness.md': head(''), '.harness/tools/pure.md': pure, ...files }), 'validate']);
+    assert.equal(status, 1, said);
+    assert.ok(stderr.split('\n').some(l => l.startsWith(`harness: ${where}`) && l.includes(`${said}`)), `${where}: ${said}\n--- got\n${stderr}`);
+    assert.doesNotMatch(stderr, /"pure"/);
+  }
+});

@@ -347,6 +347,7 @@ static int resume(Running *r) {
 }
 
 int command_runs_resume(Cli *cli) {
+    if (args_has(&cli->args, "--adopt")) return queue_adopt(cli, cli->args.operands[0]);
     Running r = { .cli = cli, .show = show_new(cli), .open = { .events = -1 } };
     return finish(&r, resume(&r));
 }

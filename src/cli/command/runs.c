@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/queue.h"
 #include "cli/state.h"
 #include "cli/terminal/width.h"
 #include "store/store_page.h"
@@ -102,6 +103,7 @@ int command_runs(Cli *cli) {
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else if (ok && l.n == 0 && l.hidden) cli_say(cli, SAY_HINT, STR("no such runs; harness runs --all also lists those of harness call and of MCP clients"));
     else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no runs yet: start one with harness run -p \"…\""));
+    if (ok && !cli->json) queue_say_stranded(cli, s.store);
     state_close(&s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

@@ -11,10 +11,12 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/queue.h"
+#include "cli/queue_folder.h"
 #include "cli/state.h"
 #include "cli/terminal/interrupt.h"
 #include "store/store_queue.h"
 #include "tool/task/task.h"
+#include "value/json.h"
 
 /* ---- one run ---- */
 
@@ -29,16 +31,28 @@ typedef struct Working {
     Arena arena;
     StoreTaken run;
     QueueJob job;
+    QueueHost host;
+    Error host_problem;                                  /* why there is no `host` */
+    QueueFolder folder;
+    bool unchanged;                                      /* the run has ended, and its folder can be removed */
 } Working;
 
-static void say_run(Cli *cli, Str id, const char *status, const char *why) {
+/* files: the folder of a run that has changed files; else NULL. */
+static void say_end(Cli *cli, Str id, const char *status, const char *why, const char *files) {
     Buf line = { 0 };
-    if (cli->json) buf_add_fmt(&cli->out, "{\"run\":\"" STR_FMT "\",\"status\":\"%s\"}\n", STR_ARG(id), status);
+    if (cli->json) {
+        buf_add_fmt(&cli->out, "{\"run\":\"" STR_FMT "\",\"status\":\"%s\"", STR_ARG(id), status);
+        if (files) buf_add(&cli->out, STR(",\"workspace\":")), json_write_string(&cli->out, str_from(files), false);
+        buf_add(&cli->out, STR("}\n"));
+    }
     buf_add_fmt(&line, "run " STR_FMT " %s%s%s", STR_ARG(state_short_id(id)), status, why[0] ? ": " : "", why);
+    if (files) buf_add(&line, STR("; its files are in ")), cli_escape(&line, str_from(files), false);
     if (!cli->json || why[0]) cli_say(cli, why[0] ? SAY_WARNING : SAY_HINT, buf_str(&line));
     cli_flush(cli);
     buf_clear(&line);
 }
+
+static void say_run(Cli *cli, Str id, const char *status, const char *why) { say_end(cli, id, status, why, NULL); }
 
 static bool open_session(Working *w, Error *err) {
     AgentsConfig agents = { .model = w->job.model, .effort = w->job.effort };
@@ -48,6 +62,47 @@ static bool open_session(Working *w, Error *err) {
     mcp_remotes_list(w->open.servers, NULL);
     return agent_set_new(w->open.rt, &agents, &w->agents, err) && session_open(w->agents, &session, &run, w->run.started, &w->session, err);
 }
+
+/* ---- its folder ---- */
+
+/* True for a run that was bound to this host before queue.workspace was changed, too: its files are in its folder. */
+static bool has_folder(const Working *w) {
+    QueueWorkspace mode = queue_workspace(runtime_project(w->open.rt));
+    return mode == QUEUE_HOST || (mode == QUEUE_SHARED && w->run.bound);
+}
+
+static bool open_folder(Working *w, Error *err) {
+    char *root = str_dup(runtime_project(w->open.rt)->root), *workspace = str_dup(runtime_workspace(w->open.rt));
+    QueueFolderInput in = { .host = &w->host, .store = w->store, .run = buf_str(&w->run.id), .started = w->run.started, .root = root,
+                            .workspace = workspace, .cancel = w->drain };
+    bool ok = queue_folder_open(&in, &w->folder, err) && runtime_move(w->open.rt, w->folder.work, err);
+    free(root);
+    free(workspace);
+    return ok;
+}
+
+static bool note_folder(Working *w, const char *state, Error *err) {
+    Buf data = { 0 };
+    queue_folder_event(&w->folder, state, &data);
+    bool ok = run_note_workspace(session_run(w->session), buf_str(&data), err);
+    buf_clear(&data);
+    return ok;
+}
+
+static bool note_fresh(Working *w, Error *err) {
+    return !w->folder.fresh || note_folder(w, w->folder.from.n ? "adopted" : "made", err);
+}
+
+/* Without the folder nothing was done. The run has not failed because of a problem of this host: another host may take it, unless its files are here. */
+static int no_folder(Working *w, const Error *why) {
+    Error err = { 0 };
+    Str id = buf_str(&w->run.id);
+    if ((!w->run.bound && !store_queue_unbind(w->store, id, &err)) || !store_queue_back(w->store, id, &err)) return cli_fail(w->cli, CLI_FAILED, &err);
+    say_run(w->cli, id, "handed back", why->msg);
+    return why->kind == ERR_CANCELLED ? CLI_OK : CLI_FAILED;
+}
+
+/* ---- working ---- */
 
 /* The agent had answered, and its process died before it could end the run. */
 static bool note_last_turn(Working *w, SessionReply *reply, Error *err) {
@@ -77,15 +132,17 @@ static void ignore_task(void *ctx, Str id, Str tool) { (void)ctx, (void)id, (voi
 static int end_run(Working *w, const SessionReply *reply, bool answered, const Error *why) {
     Error err = { 0 };
     Session *s = w->session;
-    bool back = answered && reply->status == RUN_INTERRUPTED;
-    w->session = NULL;
+    bool back = answered && reply->status == RUN_INTERRUPTED, ends = answered && !back && w->folder.folder;
     task_stop_all(session_run(s), ignore_task, NULL);
-    bool ok = back ? session_hand_back(s, &err) : session_close(s, &err);
+    bool changed = ends && queue_folder_changed(&w->folder), noted = !ends || note_folder(w, changed ? "kept" : "removed", &err);
+    w->session = NULL;
+    bool ok = (back ? session_hand_back(s, noted ? &err : NULL) : session_close(s, noted ? &err : NULL)) && noted;
+    w->unchanged = ok && ends && !changed;
     if (!answered || !ok) {
         say_run(w->cli, buf_str(&w->run.id), "given up", answered ? err.msg : why->msg);
         return CLI_FAILED;
     }
-    say_run(w->cli, buf_str(&w->run.id), back ? "handed back" : run_status_name(reply->status), reply->reason);
+    say_end(w->cli, buf_str(&w->run.id), back ? "handed back" : run_status_name(reply->status), reply->reason, changed ? w->folder.work : NULL);
     return CLI_OK;
 }
 
@@ -102,8 +159,10 @@ static int not_started(Working *w, const Error *why) {
 static int work(Working *w) {
     Error err = { 0 };
     SessionReply reply = { 0 };
-    if (!queue_read_job(buf_str(&w->run.job), w->heap, &w->arena, &w->job, &err) || !open_session(w, &err)) return not_started(w, &err);
-    bool ok = answer(w, &reply, &err);
+    if (!queue_read_job(buf_str(&w->run.job), w->heap, &w->arena, &w->job, &err)) return not_started(w, &err);
+    if (has_folder(w) && !open_folder(w, &err)) return err.kind == ERR_IO || err.kind == ERR_CANCELLED ? no_folder(w, &err) : not_started(w, &err);
+    if (!open_session(w, &err)) return not_started(w, &err);
+    bool ok = note_fresh(w, &err) && answer(w, &reply, &err);
     int status = end_run(w, &reply, ok, &err);
     session_reply_clear(&reply);
     return status;
@@ -115,8 +174,11 @@ static int take_one(Working *w) {
     Interrupt *interrupt = interrupt_start(w->drain);
     interrupt_runtime(interrupt, w->open.rt);
     w->store = runtime_store(w->open.rt, &err);
-    bool ok = w->store && store_queue_check(w->store, &err) && queue_check_project(runtime_project(w->open.rt), &err) &&
-              store_queue_join(w->store, "run", &err) && store_queue_reap(w->store, &err) && store_queue_take(w->store, &w->run, &some, &err);
+    if (w->store) store_queue_host(w->store, w->host.id);
+    bool bind = queue_workspace(runtime_project(w->open.rt)) == QUEUE_HOST;
+    bool ok = w->store && store_queue_check(w->store, &err);
+    if (ok && bind && !w->host.folder) err = w->host_problem, ok = false;
+    ok = ok && store_queue_join(w->store, "run", &err) && store_queue_reap(w->store, &err) && store_queue_take(w->store, bind, &w->run, &some, &err);
     int status = CLI_OK;
     if (!ok) status = cli_fail(w->cli, CLI_FAILED, &err);
     else if (some) status = work(w);
@@ -125,13 +187,23 @@ static int take_one(Working *w) {
     return status;
 }
 
+/* After the last program of the run has ended, and nothing compares files in the folder any more. */
+static void leave_folder(Working *w) {
+    Error err = { 0 };
+    if (w->unchanged && !queue_folder_remove(&w->folder, &err)) cli_say(w->cli, SAY_WARNING, str_from(err.msg));
+    queue_folder_close(&w->folder);
+}
+
 static int once(Cli *cli) {
-    Working w = { .cli = cli, .open = { .events = -1 }, .drain = cancel_new(NULL, 0), .heap = heap_new(0) };
-    int status = opening_open_agent(&w.open, cli, NULL);
+    Working w = { .cli = cli, .open = { .events = -1 }, .drain = cancel_new(NULL, 0), .heap = heap_new(0), .folder = { .lock = -1 } };
+    (void)queue_host_open(&w.host, &w.host_problem);     /* before the process is restricted; not every project needs it */
+    int status = opening_open_agent(&w.open, cli, (const char *const[]){ w.host.folder, NULL });
     if (status < 0) status = take_one(&w);
     if (w.session) session_close(w.session, NULL);
     agent_set_free(w.agents);
     opening_close(&w.open);
+    leave_folder(&w);
+    queue_host_clear(&w.host);
     buf_clear(&w.run.id);
     buf_clear(&w.run.agent);
     buf_clear(&w.run.job);
@@ -264,7 +336,13 @@ static int many(Cli *cli) {
     p.store = s.store;
     p.stop = cancel_new(NULL, 0);
     make_argv(&p);
-    bool ok = store_queue_check(p.store, &err) && queue_check_project(s.project, &err) && store_queue_join(p.store, "worker", &err);
+    QueueHost host;
+    bool ok = store_queue_check(p.store, &err) && (queue_host_open(&host, &err) || queue_workspace(s.project) != QUEUE_HOST);
+    if (ok) {
+        store_queue_host(p.store, host.id);
+        queue_host_clear(&host);
+    }
+    ok = ok && store_queue_join(p.store, "worker", &err);
     if (ok) {
         Interrupt *interrupt = interrupt_start(p.stop);
         serve(&p);

@@ -1,5 +1,6 @@
 /* harness workers: the processes that hold runs of the project in a database. */
 #include "base/clock.h"
+#include "cli/queue.h"
 #include "cli/state.h"
 #include "event/event.h"
 #include "store/store_queue.h"
@@ -73,6 +74,7 @@ int command_workers(Cli *cli) {
     bool ok = store_queue_workers(s.store, list, &l, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no worker is alive: start one with harness worker"));
+    if (ok && !cli->json) queue_say_stranded(cli, s.store);
     state_close(&s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);
 }

@@ -225,6 +225,7 @@ static void take_data(Timeline *t, const Event *e, Value data) {
     case EVENT_TOOL_REFUSED: take_refused(t, e, data); break;
     case EVENT_LIMIT_REACHED: take_note(t, e, "limit reached: ", value_member_text(data, "limit")); break;
     case EVENT_SANDBOX_TAMPERED: take_note(t, e, "", value_member_text(data, "message")); break;
+    case EVENT_RUN_WORKSPACE: take_note(t, e, "files in ", value_member_text(data, "path")); break;
     case EVENT_RUN_FORKED: take_note(t, e, "forked from run ", value_member_text(data, "from")); break;
     case EVENT_RUN_RESUMED: take_note(t, e, "resumed", STR("")); break;
     default: break;

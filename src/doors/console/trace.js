@@ -97,6 +97,7 @@ const note = (text, mood = 'off') => (trace, event, data, time) => trace.row('no
 
 const handlers = {
   'run.resumed': note(() => 'Resumed'),
+  'run.workspace': note(d => `Files ${d.state}: ${d.path} on ${d.host}`),
   'run.forked': note(d => `Forked from ${d.from} after turn ${d.turn}`),
   'run.ended': (trace, event, data, time) => trace.row('note', event, time, { text: `Run ${data.status}`, tone: data.status === 'completed' ? 'done' : 'warn' }),
   'turn.started': (trace, event, data, time) => {

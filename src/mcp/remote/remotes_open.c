@@ -103,7 +103,7 @@ static const char *const *add_roots(Remote *s, const char *const *base, StrList 
             error_wrap(err, "server " STR_FMT ": %s[%zu]", STR_ARG(s->def->name), what, i);
             return NULL;
         }
-        out[n++] = arena_str(&s->arena, str_from(real)).at;
+        out[n++] = runtime_moved(s->all->rt, arena_str(&s->arena, str_from(real)).at, &s->arena);
     }
     return out;
 }
@@ -132,7 +132,7 @@ static bool set_program(Remote *s, Error *err) {
     s->config.sandbox = runtime_sandbox(s->all->rt);
     s->config.rules = &s->rules;
     s->config.env = env;
-    if (s->def->cwd.n) s->config.cwd = runtime_path(s->all->rt, s->def->cwd, &s->arena);
+    if (s->def->cwd.n) s->config.cwd = runtime_moved(s->all->rt, runtime_path(s->all->rt, s->def->cwd, &s->arena), &s->arena);
     return true;
 }
 

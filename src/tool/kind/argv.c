@@ -9,8 +9,8 @@
 enum { QUOTE_MAX = 2048 };
 
 static const char *program_of(ToolCallFrame *f, Arena *arena) {
-    Str name = f->entry->def.argv.at[0], root = f->runtime->project->root, folder = f->entry->def.folder;
-    if (name.n && name.at[0] == '/') return arena_str(arena, name).at;
+    Str name = f->entry->def.argv.at[0], root = runtime_root(f->runtime), folder = f->entry->def.folder;
+    if (name.n && name.at[0] == '/') return runtime_moved(f->runtime, arena_str(arena, name).at, arena);
     return path_normal(arena, str_from(arena_fmt(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(folder), STR_ARG(name)))).at;
 }
 

@@ -4,9 +4,9 @@
 
 static const char *folder_of(ToolCallFrame *f, Arena *arena) {
     const Pipe *p = f->host->call;
-    Str root = f->runtime->project->root, folder = f->entry->def.folder;
+    Str root = runtime_root(f->runtime), folder = f->entry->def.folder;
     if (p->root) return p->root->path.at;
-    if (folder.n && folder.at[0] == '/') return arena_str(arena, folder).at;
+    if (folder.n && folder.at[0] == '/') return runtime_moved(f->runtime, arena_str(arena, folder).at, arena);
     return folder.n ? arena_fmt(arena, STR_FMT "/" STR_FMT, STR_ARG(root), STR_ARG(folder)) : arena_str(arena, root).at;
 }
 

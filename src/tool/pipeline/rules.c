@@ -36,7 +36,8 @@ static RulesCall call_of(const Pipe *p, CallKind kind) {
     const ToolDef *def = &p->f.entry->def;
     return (RulesCall){ .vendor = VENDOR_HARNESS, .tool = def->name, .aliases = def->aliases.at, .n_aliases = def->aliases.n, .ambiguous = def->ambiguous,
                         .kind = kind, .root = p->f.runtime->project->root, .workspace = p->host.workspace, .cwd = p->host.workspace,
-                        .home = str_from(getenv("HOME")) };
+                        .home = str_from(getenv("HOME")), .original = runtime_original(p->f.runtime),
+                        .copy = runtime_original(p->f.runtime).n ? runtime_workspace(p->f.runtime) : STR("") };
 }
 
 static RulesVerdict judge(const Pipe *p, Arena *arena) {

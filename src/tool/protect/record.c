@@ -212,19 +212,30 @@ void record_displaced(const RecordPlaces *p, DisplacedEach *each, void *ctx) {
         if (p->at[i] && record_is_ours(p, i)) displaced_list(p->at[i], each, ctx);
 }
 
-static bool put_right(Snapshot *s, const char *from, const char *to, Error *err) {
-    char git[PATH_MAX];
-    SnapshotCheck c = { .workspace = str_from(to) };
-    snprintf(git, sizeof git, "%s/.git", from);
-    snapshot_forget(s, git);
-    snapshot_move(s, from, to);
+/* Other entries, such as those of copies that are in use, belong to the calls that recorded them. */
+static bool put_right(Snapshot *s, const RecordCopying *k, bool git, Error *err) {
+    char path[PATH_MAX];
+    SnapshotCheck c = { .workspace = str_from(k->to) };
+    snprintf(path, sizeof path, "%s/.git", k->from);
+    if (!git) snapshot_forget(s, path);
+    snapshot_move(s, k->from, k->to);
+    snapshot_only(s, k->to);
     snapshot_verify(s, &c);
     if (c.failed) error_set(err, ERR_SANDBOX, "a call in another harness changed the files that were copied: %s", buf_str(&c.text).at);
     buf_clear(&c.text);
     return !c.failed;
 }
 
-bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err) {
+/* A .git that is a file names a repository elsewhere, and is not copied. */
+static bool has_git(const RecordCopying *k) {
+    char path[PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/.git", k->from);
+    return k->git && lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool record_copy(const RecordCopying *k, RecordCopy *copy, void *ctx, Error *err) {
+    const char *root = k->root;
     RecordPlaces places;
     View view = { 0 };
     Holds holds;
@@ -232,7 +243,7 @@ bool record_copy(const char *root, const char *from, const char *to, RecordCopy 
     record_places(NULL, &places);
     bool held = hold_shared(&places, root, false, &holds, err);
     bool ok = held && look(&places, (MarkLook){ .root = root, .workspace = root, .purpose = MARK_BEGIN, .view = &view, .told = &told }, err) && copy(ctx, err);
-    for (size_t i = 0; ok && i < view.n; i++) ok = put_right(&view.at[i], from, to, err);
+    for (size_t i = 0; ok && i < view.n; i++) ok = put_right(&view.at[i], k, has_git(k), err);
     if (held) release(&holds);
     ok = ok && held_all(&places, root, &holds, err);
     view_clear(&view);

@@ -38,10 +38,11 @@ bool record_load(const RecordDoor *door, const ProjectInput *in, Project **out, 
  * nor kept. Read-only. `told` gets messages, `diff` the differences. */
 bool record_waiting(const RecordPlaces *p, const char *root, Buf *told, Buf *diff, Error *err);
 
-/* Copies the folder `from`, which contains the project at `root`, to `to` with `copy`, without .git. Then corrects in
- * the copy what a call in another process could have written meanwhile. No such call may be able to reach `to`. */
+/* Copies the folder `from` of the project at `root` to `to` with `copy`. Then corrects in the copy what a call in another process could have written
+ * meanwhile. No such call may be able to reach `to`. git: `copy` also copies the folder .git. */
+typedef struct RecordCopying { const char *root, *from, *to; bool git; } RecordCopying;
 typedef bool RecordCopy(void *ctx, Error *err);
-bool record_copy(const char *root, const char *from, const char *to, RecordCopy *copy, void *ctx, Error *err);
+bool record_copy(const RecordCopying *c, RecordCopy *copy, void *ctx, Error *err);
 
 /* A folder of marks when it last had no other mark of the project. Marks are created and removed by name, so the same
  * modification time means there is still none. */

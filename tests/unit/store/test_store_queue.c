@@ -9,16 +9,19 @@ static void put(StorePlace *p, Store *s, const char *id, int64_t priority, int64
     must(p, store_queue_put(s, &(StoreJob){ .id = str_from(id), .title = STR("title"), .job = STR("{}"), .priority = priority, .wake_ns = wake_ns }, &p->err));
 }
 
-/* "" if no run is ready. */
-static void take(StorePlace *p, Store *s, const char *expected) {
+/* "" if no run is ready. Returns whether it was bound to a host before. */
+static bool take_bound(StorePlace *p, Store *s, bool bind, const char *expected) {
     StoreTaken t = { 0 };
     bool some = false;
-    must(p, store_queue_take(s, &t, &some, &p->err));
+    must(p, store_queue_take(s, bind, &t, &some, &p->err));
     assert_str(some ? buf_str(&t.id) : STR(""), expected);
     buf_clear(&t.id);
     buf_clear(&t.agent);
     buf_clear(&t.job);
+    return t.bound;
 }
+
+static void take(StorePlace *p, Store *s, const char *expected) { take_bound(p, s, false, expected); }
 
 static Store *worker(StorePlace *p) {
     Store *s = must_open(p);
@@ -401,12 +404,95 @@ static void test_migrate(void **state) {
     place_close(&p);
 }
 
+/* ---- hosts ---- */
+
+static Store *worker_of(StorePlace *p, const char *host) {
+    Store *s = must_open(p);
+    store_queue_host(s, host);
+    must(p, store_queue_join(s, "worker", &p->err));
+    return s;
+}
+
+static bool count_stranded(void *ctx, Str id, Str host) {
+    assert_true(id.n && host.n);
+    assert_int_equal(str_find_char(host, '#'), -1);
+    ++*(int *)ctx;
+    return true;
+}
+
+static int stranded(StorePlace *p, Store *s) {
+    int n = 0;
+    must(p, store_queue_stranded(s, count_stranded, &n, &p->err));
+    return n;
+}
+
+static int64_t ready(StorePlace *p, Store *s) {
+    int64_t n = -1;
+    must(p, store_queue_ready(s, 10, &n, &p->err));
+    return n;
+}
+
+static void test_hosts(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf host = { 0 };
+    place_open(&p);
+    Store *a = worker_of(&p, "aaaaaaaaaaaaaaaa"), *b = worker_of(&p, "bbbbbbbbbbbbbbbb"), *other = must_open(&p), *plain = worker(&p);
+    put(&p, a, "r", 0, 0);
+    assert_false(store_queue_adopt(other, STR("r"), &host, &p.err));
+    assert_non_null(strstr(p.err.msg, "is not bound to a host"));
+    assert_false(take_bound(&p, a, true, "r"));
+    assert_false(store_queue_adopt(other, STR("r"), &host, &p.err));
+    assert_non_null(strstr(p.err.msg, "does not wait in the queue"));
+    must(&p, store_queue_back(a, STR("r"), &p.err));
+    /* Only its own host takes it again. */
+    assert_int_equal(ready(&p, a), 1);
+    assert_int_equal(ready(&p, b), 0);
+    assert_int_equal(ready(&p, plain), 0);
+    take(&p, b, "");
+    take_bound(&p, b, true, "");
+    take(&p, plain, "");
+    assert_int_equal(place_psql(p.path, "SELECT journal FROM runs"), 2);
+    assert_int_equal(stranded(&p, other), 0);
+    assert_false(store_queue_adopt(other, STR("r"), &host, &p.err));
+    assert_non_null(strstr(p.err.msg, "has a worker"));
+    has_status(&p, other, "r", "queued");
+    assert_true(take_bound(&p, a, false, "r"));
+    must(&p, store_queue_back(a, STR("r"), &p.err));
+    /* The host is gone. */
+    store_close(a);
+    assert_int_equal(stranded(&p, other), 1);
+    has_status(&p, other, "r", "stranded");
+    take(&p, b, "");
+    a = worker_of(&p, "aaaaaaaaaaaaaaaa");
+    has_status(&p, other, "r", "queued");
+    end_lease(&p, a);
+    has_status(&p, other, "r", "stranded");
+    must(&p, store_queue_adopt(other, STR("r"), &host, &p.err));
+    assert_true(host.n > 0);
+    has_status(&p, other, "r", "queued");
+    assert_false(take_bound(&p, b, true, "r"));
+    must(&p, store_queue_back(b, STR("r"), &p.err));
+    must(&p, store_queue_join(a, "worker", &p.err));
+    take(&p, a, "");
+    take(&p, b, "r");
+    must(&p, store_queue_unbind(b, STR("r"), &p.err));
+    must(&p, store_queue_back(b, STR("r"), &p.err));
+    assert_int_equal(ready(&p, plain), 1);
+    buf_clear(&host);
+    store_close(a);
+    store_close(b);
+    store_close(other);
+    store_close(plain);
+    place_close(&p);
+}
+
 int main(void) {
     const struct CMUnitTest files[] = { cmocka_unit_test(test_state_file) };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_skips_locked), cmocka_unit_test(test_not_others), cmocka_unit_test(test_takeover),
         cmocka_unit_test(test_back), cmocka_unit_test(test_five_takeovers), cmocka_unit_test(test_cancel), cmocka_unit_test(test_during_takeover),
-        cmocka_unit_test(test_takeover_during_write), cmocka_unit_test(test_workers), cmocka_unit_test(test_migrate),
+        cmocka_unit_test(test_takeover_during_write), cmocka_unit_test(test_workers), cmocka_unit_test(test_migrate), cmocka_unit_test(test_hosts),
     };
     return cmocka_run_group_tests_name("state file", files, NULL, NULL) + run_on_postgres(tests);
 }
