@@ -104,7 +104,6 @@ const Flag command_flags_worker[] = {
     { "--concurrency", NULL, "N", NULL, "at most N runs at a time; default 1" },
     { "--once", NULL, NULL, NULL, "take one run, work on it, and end" },
     SESSION_FLAGS,
-    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
 };

@@ -9,7 +9,7 @@ enum { TEXT_MAX = 64 << 10 };
 void console_question_json(Store *s, const StoreApproval *a, Buf *out) {
     Buf scope = { 0 }, shown = { 0 };
     bool found = false;
-    store_page_approval_json(out, a, console_waits(s, a->run));
+    store_page_approval_json(out, a, store_page_waits(s, a->run));
     buf_add_fmt(&scope, "questions:" STR_FMT, STR_ARG(a->run));
     if (!store_note_get(s, buf_str(&scope), a->id, &shown, &found, NULL)) found = false;
     out->n--;                                                                /* its closing brace */
@@ -82,6 +82,7 @@ static void reply_late(ConsoleCall *c, const Question *now) {
     Error err = { 0 };
     Str id = c->part[0];
     if (str_eq(buf_str(&now->state), STR("withdrawn"))) error_set(&err, ERR_POLICY, STR_FMT " was withdrawn: the call that asked has ended", STR_ARG(id));
+    else if (str_eq(buf_str(&now->state), STR("open"))) error_set(&err, ERR_POLICY, STR_FMT " has expired: the call will be refused", STR_ARG(id));
     else error_set(&err, ERR_POLICY, STR_FMT " was answered already, by " STR_FMT, STR_ARG(id), STR_ARG(buf_str(&now->by)));
     buf_add(&out, STR("{\"error\":"));
     console_error_json(&out, &err);

@@ -45,6 +45,7 @@ static bool open_session(Working *w, Error *err) {
     SessionConfig session = { .agent = buf_str(&w->run.agent), .max_turns = w->job.max_turns };
     RunConfig run = { .id = buf_str(&w->run.id), .only = w->job.only, .n_only = w->job.n_only, .drain = w->drain };
     opening_run_config(&w->open, &run);
+    opening_park_config(&run);
     mcp_remotes_list(w->open.servers, NULL);
     return agent_set_new(w->open.rt, &agents, &w->agents, err) && session_open(w->agents, &session, &run, w->run.started, &w->session, err);
 }
@@ -73,11 +74,23 @@ static bool answer(Working *w, SessionReply *reply, Error *err) {
 
 static void ignore_task(void *ctx, Str id, Str tool) { (void)ctx, (void)id, (void)tool; }
 
+/* The process of the run ends; another one continues after the answer. */
+static int park(Working *w) {
+    Error err = { 0 };
+    Session *s = w->session;
+    w->session = NULL;
+    task_stop_all(session_run(s), ignore_task, NULL);
+    bool ok = session_park(s, &err);
+    say_run(w->cli, buf_str(&w->run.id), ok ? "waiting" : "given up", ok ? "" : err.msg);
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
 /* A run that was lost to another worker cannot be ended: that one does it. */
 static int end_run(Working *w, const SessionReply *reply, bool answered, const Error *why) {
     Error err = { 0 };
     Session *s = w->session;
     bool back = answered && reply->status == RUN_INTERRUPTED;
+    if (run_parked(session_run(s))) return park(w);
     w->session = NULL;
     task_stop_all(session_run(s), ignore_task, NULL);
     bool ok = back ? session_hand_back(s, &err) : session_close(s, &err);
