@@ -34,6 +34,10 @@ bool store_queue_waiting(Store *s, int64_t *n, Error *err);                    /
 bool store_queue_fail(Store *s, Str id, Str why, Error *err);
 bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err);        /* how many runs could be taken now; counts up to `most` */
 
+/* Waits until the queue may have changed (a run was queued, answered or cancelled), for `ns`, or until `cancel` fires. A hint only: behind a pooler, or
+ * without a connection, it waits for the whole time. One thread. */
+void store_queue_wait(Store *s, int64_t ns, Cancel *cancel);
+
 /* Makes the runs of dead workers ready again. Then ends those that no worker may take: cancelled ones, and those with STORE_QUEUE_TRIES takeovers
  * without a new event, which have failed. Any worker may call it, at any time. */
 bool store_queue_reap(Store *s, Error *err);

@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { bin, environment, folder, root, run, undo } from './harness.mjs';
 import { talker } from './agents.mjs';
 
-const server = mkdtempSync(join(tmpdir(), 'harness-pg-'));
+export const server = mkdtempSync(join(tmpdir(), 'harness-pg-'));
 let url;
 
 export function control(what) {

@@ -165,6 +165,7 @@ typedef struct Pool {
     Cancel *stop;
     VEC(pid_t) children;
     VEC(char *) argv;                                    /* of a child; owned; NULL ends it */
+    int64_t look_ns;                                     /* about how often it looks without a hint */
     int64_t most, reap_at, start_at, pause_ms;           /* monotonic times; pause_ms: after children that failed, until the next one */
     bool failing;                                        /* the store: said once */
 } Pool;
@@ -180,12 +181,20 @@ static bool read_concurrency(Cli *cli, int64_t *out, Error *err) {
     return *out = n, true;
 }
 
+static bool read_poll(Cli *cli, int64_t *out, Error *err) {
+    const char *text = args_value(&cli->args, "--poll");
+    *out = LOOK_NS;
+    if (!text) return true;
+    if (clock_read_age(str_from(text), out) && *out > 0) return true;
+    return error_set(err, ERR_VALIDATION, "--poll: \"%s\" is not a time such as 1s, 30s or 5m", text);
+}
+
 static void add_word(Pool *p, const char *word) { VEC_PUSH(&p->argv, str_dup(str_from(word))); }
 
 /* The flags of this command, for a child in the same folder. */
 static void make_argv(Pool *p) {
     const Args *a = &p->cli->args;
-    static const char *const first[] = { "harness", "worker", "--once", "--quiet" }, *const own[] = { "--concurrency", "--chdir", "--quiet" };
+    static const char *const first[] = { "harness", "worker", "--once", "--quiet" }, *const own[] = { "--concurrency", "--poll", "--chdir", "--quiet" };
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) add_word(p, first[i]);
     for (size_t i = 0; i < a->n_flags; i++) {
         bool skip = false;
@@ -261,8 +270,10 @@ static void serve(Pool *p) {
         if (ok && p->failing) cli_say(p->cli, SAY_HINT, STR("the database answers again"));
         p->failing = !ok;
         for (int64_t i = 0; ok && i < waiting; i++) start_child(p);
-        int64_t pause = p->children.n == (size_t)p->most ? BUSY_NS : LOOK_NS;
-        (void)cancel_sleep(p->stop, pause / 2 + (int64_t)random_below((uint64_t)pause), NULL);
+        bool full = p->children.n == (size_t)p->most;
+        int64_t most = full ? BUSY_NS : p->look_ns, pause = most / 2 + (int64_t)random_below((uint64_t)most);
+        if (full) (void)cancel_sleep(p->stop, pause, NULL);
+        else store_queue_wait(p->store, pause, p->stop);
     }
     for (size_t i = 0; i < p->children.n; i++) kill(p->children.at[i], SIGTERM);
     collect(p, true);
@@ -272,7 +283,7 @@ static int many(Cli *cli) {
     Pool p = { .cli = cli };
     State s;
     Error err = { 0 };
-    if (!read_concurrency(cli, &p.most, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!read_concurrency(cli, &p.most, &err) || !read_poll(cli, &p.look_ns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!state_open(cli, &s)) return CLI_FAILED;
     p.store = s.store;
     p.stop = cancel_new(NULL, 0);
@@ -294,8 +305,9 @@ static int many(Cli *cli) {
 int command_worker(Cli *cli) {
     Error err = { 0 };
     bool alone = args_has(&cli->args, "--once");
-    if (alone && args_has(&cli->args, "--concurrency")) {
-        error_set(&err, ERR_VALIDATION, "--once takes one run: --concurrency has no effect on it");
+    const char *other = args_has(&cli->args, "--concurrency") ? "--concurrency" : args_has(&cli->args, "--poll") ? "--poll" : NULL;
+    if (alone && other) {
+        error_set(&err, ERR_VALIDATION, "--once takes one run: %s has no effect on it", other);
         return cli_fail(cli, CLI_WRONG_USE, &err);
     }
     return alone ? once(cli) : many(cli);
