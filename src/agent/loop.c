@@ -128,11 +128,12 @@ static bool in_flight_again(const Frame *f, Str id, Str name) {
 /* Secrets are not stored, so another process cannot repeat a call whose arguments contained one. */
 static bool lost_secret(Str arguments) { return str_find(arguments, STR("[redacted]")) >= 0; }
 
-/* Adds the result of a call that this process does not make. */
+/* Adds the result of a call that this process does not make. One that an earlier process had begun counts towards the limits. */
 static bool push_unmade(Frame *f, Str id, Str name, JournalState state, Error *err) {
     Str why = state == JOURNAL_IN_FLIGHT ? STR("interrupted: outcome unknown")
         : STR("interrupted before it was made: its arguments contained a secret, which is not stored");
     Buf data = { 0 }, json = { 0 };
+    if (state == JOURNAL_IN_FLIGHT) run_add_calls(f->s->run, 1);
     buf_add_char(&json, '{');
     request_string(&json, "error", why);
     buf_add_char(&json, '}');

@@ -199,6 +199,12 @@ bool session_hand_back(Session *s, Error *err) {
     return ok;
 }
 
+bool session_park(Session *s, Error *err) {
+    bool ok = run_park(s->run, err);
+    free_session(s);
+    return ok;
+}
+
 void session_note_status(Session *s, RunStatus status) { s->status = status; }
 
 /* ---- inspection ---- */

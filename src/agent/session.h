@@ -98,6 +98,7 @@ bool session_add_media(Session *s, const Result *r, Error *err);
 bool session_pause(Session *s, Error *err);
 /* For a run from the queue that RunConfig.drain has stopped: another worker continues it. Frees the session, also on failure. */
 bool session_hand_back(Session *s, Error *err);
+bool session_park(Session *s, Error *err);                   /* the same when run_parked: another worker continues it after the answer */
 /* The last turn of a resumed run had ended in this way, and its process died before it could end the run. */
 void session_note_status(Session *s, RunStatus status);
 

@@ -10,7 +10,7 @@
 static const Field fields[] = {
     SECTION(context, context), SECTION(limits, limits), SECTION(sandbox, sandbox), SECTION(delegation, delegation),
     SECTION(meta, meta), SECTION(network, network), SECTION(tools_policy, tools_policy), SECTION(secrets, secrets),
-    SECTION(store, store), SECTION(queue, queue), SECTION(guard, guard),
+    SECTION(store, store), SECTION(queue, queue), SECTION(approvals, approvals), SECTION(guard, guard),
     { KEY(config, resources), .type = FIELD_STRINGS, .offset = AT(resources), .flags = FIELD_NOT_NULL },
     { KEY(config, artifact_roots), .type = FIELD_STRINGS, .offset = AT(artifact_roots), .flags = FIELD_NOT_NULL },
     { KEY(config, trusted_sources), .type = FIELD_STRINGS, .offset = AT(trusted_sources), .flags = FIELD_NOT_NULL },
@@ -256,7 +256,7 @@ static void check_empty(Loader *l, const LoaderPlace *at) {
 }
 
 static void clear(Settings *s) {
-    s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = s->queue = VALUE_GONE;
+    s->context = s->limits = s->sandbox = s->delegation = s->meta = s->network = s->tools_policy = s->secrets = s->store = s->queue = s->approvals = VALUE_GONE;
 }
 
 void load_settings_from(Loader *l, const Document *d) {

@@ -159,7 +159,7 @@ typedef struct Settings {
     ModelDef *models;            /* the first one is `model`, if that is a map */
     size_t n_models;
     Str model;                   /* a bare name */
-    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store, queue, guard;  /* dicts; GONE if not given */
+    Value context, limits, sandbox, delegation, meta, network, tools_policy, secrets, store, queue, approvals, guard;  /* dicts; GONE if not given */
     StrList resources;           /* files that MCP clients may read */
     StrList artifact_roots, trusted_sources, manifests, spaces, builtin_tools;
     bool builtin_all, builtin_set, manifests_set, spaces_set, servers_set;

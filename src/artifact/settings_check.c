@@ -1,4 +1,5 @@
 #include "artifact/settings_check.h"
+#include "base/clock.h"
 #include "net/rule.h"
 #include "store/store.h"
 #include "value/int.h"
@@ -80,6 +81,7 @@ static const Setting settings[] = {
     SETTING(store, url, STRING, 0, NULL),
     SETTING(store, project, STRING, 0, NULL),
     SETTING(queue, workspace, CHOICE, 0, workspaces),
+    SETTING(approvals, hold, STRING, 0, NULL),
     SETTING(guard, unknown, CHOICE, 0, unknowns),
     SETTING(guard, audit, CHOICE, 0, audits),
 };
@@ -248,8 +250,15 @@ static void check_queue(Loader *l, const LoaderPlace *at) {
     loader_error(l, &queue, "workspace", "queue.workspace: this version has only host, shared and none");
 }
 
+static void check_approvals(Loader *l, const LoaderPlace *at) {
+    LoaderPlace approvals = settings_check_below(l, at, "approvals", value_of(at, "approvals"));
+    Value hold = value_of(&approvals, "hold");
+    int64_t ns;
+    if (value_is_string(hold) && !clock_read_age(value_str(hold), &ns)) loader_error(l, &approvals, "hold", "approvals.hold: expected a time such as 90s, 15m, 12h or 7d");
+}
+
 void settings_check(Loader *l, const LoaderPlace *at) {
-    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "queue", "guard" };
+    static const char *const sections[] = { "context", "limits", "delegation", "meta", "network", "sandbox", "tools_policy", "store", "queue", "approvals", "guard" };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         LoaderPlace inner = settings_check_below(l, at, sections[i], value_of(at, sections[i]));
         check_section(l, &inner, sections[i]);
@@ -259,5 +268,6 @@ void settings_check(Loader *l, const LoaderPlace *at) {
     check_network(l, at);
     check_store(l, at);
     check_queue(l, at);
+    check_approvals(l, at);
     check_mode(l, at);
 }

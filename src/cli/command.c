@@ -23,7 +23,7 @@ const Command command_table[] = {
         .example = "harness approvals --json",
         .json = "[{id, run, call, tool, args, why, asked, rule, expires, state, answer, by, waiting, redacted}], oldest first\n"
                 "\n"
-                "waiting is false if the process that asked is gone. Arguments that are redacted cannot be changed.",
+                "waiting is false if the process that asked is gone and no worker will continue the run. Arguments that are redacted cannot be changed.",
         .run = command_approvals,
     },
     {
@@ -723,14 +723,16 @@ const Command command_table[] = {
                  "until it is stopped. A process for each run holds a lease; when it is killed,\n"
                  "another worker continues the run, and a call that was running is not repeated:\n"
                  "its outcome is unknown. SIGTERM or Ctrl-C: each run finishes its step and is\n"
-                 "handed back. queue.workspace in harness.md says where the files of a run are: in\n"
-                 "its own folder (host), in that of the project (shared), or nowhere (none).",
+                 "handed back. A run that needs an answer of a user waits without a process until\n"
+                 "harness approvals or the console gives it. queue.workspace in harness.md says\n"
+                 "where the files of a run are: in its own folder (host), in that of the project\n"
+                 "(shared), or nowhere (none).",
         .example = "harness worker --concurrency 4\n"
                    "harness worker --once --json",
         .json = "{run, status, workspace}; one such line for each run\n"
                 "\n"
                 "workspace: the folder with the files of a run that changed some; else absent.\n"
-                "status as in harness run --json, or handed back, or given up: the run was lost to another worker.",
+                "status as in harness run --json, or waiting: it needs an answer; handed back; given up: the run was lost to another worker.",
         .flags = command_flags_worker, .run = command_worker,
     },
     {

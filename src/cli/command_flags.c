@@ -102,9 +102,9 @@ const Flag command_flags_run[] = {
 
 const Flag command_flags_worker[] = {
     { "--concurrency", NULL, "N", NULL, "at most N runs at a time; default 1" },
+    { "--poll", NULL, "TIME", NULL, "look this often without a hint (30s); else 4/s" },
     { "--once", NULL, NULL, NULL, "take one run, work on it, and end" },
     SESSION_FLAGS,
-    { "--ask", NULL, NULL, NULL, "questions wait for harness approvals or console" },
     { "--lenient", NULL, NULL, NULL, "skip invalid tools with a warning; guards never" },
     { 0 },
 };

@@ -198,9 +198,16 @@ static ConfirmAnswer wait_for_answer(void *ctx, const ConfirmQuestion *q, Cancel
     return CONFIRM_NO;
 }
 
+static const Person by_store = { .confirm = wait_for_answer, .apart = true, .by_store = true, .source = "store" };
+
+void opening_park_config(RunConfig *out) {
+    out->person = by_store;
+    out->parks = true;
+}
+
 void opening_run_config(Opening *o, RunConfig *out) {
     out->person = confirm_terminal_person(o->terminal);
-    if (args_has(&o->cli->args, "--ask")) out->person = (Person){ .confirm = wait_for_answer, .apart = true, .source = "store" };
+    if (args_has(&o->cli->args, "--ask")) out->person = by_store;
     int fd = o->events < 0 ? -1 : fcntl(o->events, F_DUPFD_CLOEXEC, 3);      /* another run of this process needs it too */
     if (fd < 0) return;
     o->sink = event_sink_lines(fd, true);

@@ -48,3 +48,5 @@ int opening_show_servers(Opening *o, Cli *cli, Project *p);
 void opening_say_pinned(Opening *o);
 /* Sets the part of a run's configuration that comes from the flags; the run takes ownership of the sinks. */
 void opening_run_config(Opening *o, RunConfig *out);
+/* For a queued run: questions are answered through the store, and the run is parked meanwhile. */
+void opening_park_config(RunConfig *out);

@@ -23,7 +23,8 @@ static bool check_origin(void *ctx, const Event *e) {
 static bool seek(void *ctx, const StoreRun *r) {
     Seeking *k = ctx;
     Origin o = { .root = k->root };
-    if (!r->title.n || str_eq(r->status, STR("running")) || str_eq(r->status, STR("queued")) || str_eq(r->status, STR("stranded")) || !str_eq(r->agent, k->agent)) return true;
+    static const Str busy[] = { STR("running"), STR("queued"), STR("stranded"), STR("waiting") };
+    if (!r->title.n || str_among(r->status, busy, sizeof busy / sizeof *busy) || !str_eq(r->agent, k->agent)) return true;
     if (!store_event_each(k->store, r->id, 0, check_origin, &o, NULL) || !o.same) return true;
     buf_reset(k->id);
     buf_add(k->id, r->id);

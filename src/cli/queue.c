@@ -23,7 +23,8 @@ bool queue_check_flags(const Cli *cli, Error *err) {
     for (size_t i = 0; queue && i < sizeof without_effect / sizeof *without_effect; i++)
         if (args_has(&cli->args, without_effect[i])) {
             error_set(err, ERR_VALIDATION, "%s has no effect on a queued run", without_effect[i]);
-            return error_hint(err, "give it to harness worker, or remove --queue");
+            bool ask = strcmp(without_effect[i], "--ask") == 0;
+            return error_hint(err, ask ? "remove it: a queued run always waits for answers" : "give it to harness worker, or remove --queue");
         }
     for (size_t i = 0; !queue && i < sizeof of_queue / sizeof *of_queue; i++)
         if (args_has(&cli->args, of_queue[i])) return error_set(err, ERR_VALIDATION, "%s needs --queue", of_queue[i]);
@@ -146,11 +147,12 @@ bool queue_last_turn(Store *s, Str run, Heap *heap, QueueTurn *out, bool *some, 
     return ok;
 }
 
-typedef struct Ended { Buf status, usage; int64_t turns, calls; bool over; } Ended;
+typedef struct Ended { Buf status, usage; int64_t turns, calls; bool over, waits; } Ended;
 
 static bool note_ended(void *ctx, const StoreRun *r) {
     Ended *e = ctx;
     e->over = r->ended_ns > 0;
+    e->waits = str_eq(r->status, STR("waiting"));
     if (!e->over) return true;
     buf_add(&e->status, r->status);
     buf_add(&e->usage, r->usage);
@@ -183,15 +185,24 @@ static void print_answer(Cli *cli, Str id, const Ended *e, const QueueTurn *t) {
     buf_clear(&line);
 }
 
+static void say_waits(Cli *cli, Str id) {
+    Buf line = { 0 };
+    buf_add_fmt(&line, "run " STR_FMT " waits for an answer: harness approvals", STR_ARG(state_short_id(id)));
+    cli_say(cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+}
+
 /* Ctrl-C ends only the wait. */
 static int wait_for(Cli *cli, Store *s, Str id) {
     Ended e = { 0 };
     Error err = { 0 };
     Heap *h = heap_new(0);
     QueueTurn turn = { 0 };
-    bool found = true, some = false, ok = true;
+    bool found = true, some = false, ok = true, waited = false;
     while (ok && !e.over) {
         ok = store_run_get(s, id, note_ended, &e, &found, &err) && (found || error_set(&err, ERR_VALIDATION, "run " STR_FMT " was removed", STR_ARG(id)));
+        if (ok && e.waits && !waited) say_waits(cli, id);
+        waited = e.waits;
         if (ok && !e.over) usleep(LOOK_US);
     }
     ok = ok && queue_last_turn(s, id, h, &turn, &some, &err);

@@ -9,7 +9,7 @@ enum { TEXT_MAX = 64 << 10 };
 void console_question_json(Store *s, const StoreApproval *a, Buf *out) {
     Buf shown = { 0 };
     bool found = false;
-    store_page_approval_json(s, a, console_waits(s, a->run), out);
+    store_page_approval_json(s, a, store_page_waits(s, a->run), out);
     if (!store_question_note_get(s, a->run, a->id, STORE_QUESTION_SHOWN, &shown, &found, NULL)) found = false;
     out->n--;                                                                /* its closing brace */
     if (found) console_add_member(out, "shown", buf_str(&shown));
@@ -80,6 +80,7 @@ static void reply_late(ConsoleCall *c, const Question *now) {
     Error err = { 0 };
     Str id = c->part[0];
     if (str_eq(buf_str(&now->state), STR("withdrawn"))) error_set(&err, ERR_POLICY, STR_FMT " was withdrawn: the call that asked has ended", STR_ARG(id));
+    else if (str_eq(buf_str(&now->state), STR("open"))) error_set(&err, ERR_POLICY, STR_FMT " has expired: the call will be refused", STR_ARG(id));
     else error_set(&err, ERR_POLICY, STR_FMT " was answered already, by " STR_FMT, STR_ARG(id), STR_ARG(buf_str(&now->by)));
     buf_add(&out, STR("{\"error\":"));
     console_error_json(&out, &err);

@@ -7,10 +7,17 @@
 
 enum { FILES_MAX = 100, PATH_BYTES_MAX = 4096, LISTED_MAX = 50 };
 
+static bool is_running(Store *s, Str run) {
+    Buf status = { 0 };
+    bool running = store_run_status(s, run, &status, NULL) && str_eq(buf_str(&status), STR("running"));
+    buf_clear(&status);
+    return running;
+}
+
 /* A notification does not wait: it is shown also after its run. */
 bool console_dialog_shown(Store *s, const StoreDialog *d) {
     if (d->expires_ns && clock_wall_ns() > d->expires_ns) return false;
-    return str_starts(d->body, STR("{\"kind\":\"notification\"")) || console_waits(s, d->run);
+    return str_starts(d->body, STR("{\"kind\":\"notification\"")) || is_running(s, d->run);
 }
 
 /* ---- the list ---- */

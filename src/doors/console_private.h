@@ -71,7 +71,6 @@ void console_artifact(ConsoleCall *c);
 void console_calls(ConsoleCall *c);
 /* The run of the path, in any state: false if there is none, and the request is answered. */
 bool console_find_run(ConsoleCall *c, Buf *status);
-bool console_waits(Store *s, Str run);                                       /* its process is there */
 
 /* ---- console_spans.c ---- */
 void console_spans(ConsoleCall *c);

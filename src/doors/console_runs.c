@@ -88,13 +88,6 @@ bool console_find_run(ConsoleCall *c, Buf *status) {
     return ok;
 }
 
-bool console_waits(Store *s, Str run) {
-    Buf status = { 0 };
-    bool alive = store_run_status(s, run, &status, NULL) && str_eq(buf_str(&status), STR("running"));
-    buf_clear(&status);
-    return alive;
-}
-
 typedef struct Questions { Store *store; Buf *out; Str run; size_t n; } Questions;
 
 static bool add_question(void *ctx, const StoreApproval *a) {

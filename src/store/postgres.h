@@ -7,7 +7,7 @@
 #define POSTGRES_FUNCTIONS(X) \
     X(connectStartParams) X(connectPoll) X(finish) X(status) X(socket) X(errorMessage) X(setnonblocking) X(sendQueryParams) X(sendPrepare) \
     X(sendQueryPrepared) X(flush) X(consumeInput) X(isBusy) X(getResult) X(clear) X(resultStatus) X(resultErrorField) X(ntuples) X(getvalue) X(getlength) \
-    X(getisnull) X(cmdTuples) X(serverVersion) X(backendPID) X(conninfoParse) X(conninfoFree) X(freemem) X(setNoticeProcessor)
+    X(getisnull) X(cmdTuples) X(serverVersion) X(backendPID) X(conninfoParse) X(conninfoFree) X(freemem) X(setNoticeProcessor) X(notifies)
 
 typedef struct Postgres {
 #define X(name) __typeof__(PQ##name) *name;

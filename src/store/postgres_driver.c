@@ -247,6 +247,7 @@ static void shut(Store *store) {
     PostgresStore *s = own(store);
     postgres_lease_end(s);
     postgres_disconnect(&s->main);
+    postgres_disconnect(&s->hints.connection);
     for (int i = 0; i < SQL_COUNT; i++) free(s->text[i]);
     for (size_t i = 0; i < s->held.n; i++) free(s->held.at[i].id);
     VEC_CLEAR(&s->held);

@@ -82,6 +82,7 @@ typedef struct PostgresStore {
     VEC(PostgresHeld) held;              /* runs that this process leased, with their epochs */
     struct { char *id; uint64_t last; uint8_t hash[SHA256_BYTES]; } grown;   /* the last run that a transaction appended events to */
     PostgresLease lease;
+    struct { PostgresConnection connection; int64_t again_ns; } hints;       /* postgres_listen.c; again_ns: not connected before this time */
 } PostgresStore;
 
 bool postgres_open(const char *location, Store **out, Error *err);

@@ -95,6 +95,26 @@ bool store_queue_back(Store *s, Str id, Error *err) {
     return store_unlock(s, hand_back(s, id, err));
 }
 
+bool store_queue_park(Store *s, Str id, Str questions, Error *err) {
+    if (!store_queue_check(s, err) || !store_flush(s, err)) return false;
+    store_lock(s);
+    if (!store_begin_alone(s, "park run", err)) return store_unlock(s, false);
+    StoreQuery q = store_query(s, SQL_QUEUE_PARK, "park run", err);
+    bool ok = store_end(&q, store_bind(&q, "sis", id, epoch_of(own(s), id), questions) && store_row(&q, &(bool){ 0 }));
+    if (ok && store_changes(s) == 0) ok = error_set(err, ERR_POLICY, "park run: run " STR_FMT " does not belong to this process any more", STR_ARG(id));
+    return store_unlock(s, store_commit(s, ok, "park run", err));            /* with the old epoch, this process writes nothing more to it */
+}
+
+bool store_queue_waiting(Store *s, int64_t *n, Error *err) {
+    bool some = false;
+    if (!store_queue_check(s, err)) return false;
+    store_lock(s);
+    StoreQuery q = store_query(s, SQL_QUEUE_WAITING, "look at the queue", err);
+    bool ok = q.stmt && store_row(&q, &some);
+    if (ok) *n = some ? store_int(&q, 0) : 0;
+    return store_unlock(s, store_end(&q, ok));
+}
+
 bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err) {
     bool some = false;
     if (!store_queue_check(s, err)) return false;
@@ -112,6 +132,7 @@ typedef struct Stopped { StoreRun run; uint64_t last; bool cancel; Buf usage, ag
 /* *mine is false if another process was faster. */
 static bool seize(Store *s, Str id, Stopped *out, bool *mine, Error *err) {
     store_lock(s);
+    if (!store_begin_alone(s, "end run", err)) return store_unlock(s, false);        /* an answer locks its question before the run */
     StoreQuery q = store_query(s, SQL_QUEUE_SEIZE, "end run", err);
     bool ok = store_bind(&q, "si", id, (int64_t)STORE_QUEUE_TRIES) && store_row(&q, mine);
     if (ok && *mine) {
@@ -123,7 +144,7 @@ static bool seize(Store *s, Str id, Stopped *out, bool *mine, Error *err) {
         out->run = (StoreRun){ .id = id, .status = out->cancel ? STR("cancelled") : STR("failed"), .turns = store_int(&q, 3), .tool_calls = store_int(&q, 4),
                                .usage = buf_str(&out->usage), .cost = store_double(&q, 6) };
     }
-    return store_unlock(s, store_end(&q, ok));
+    return store_unlock(s, store_commit(s, store_end(&q, ok), "end run", err));
 }
 
 static bool tell_ended(Store *s, const Stopped *x, Str why, Error *err) {

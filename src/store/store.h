@@ -115,11 +115,13 @@ typedef struct StoreApproval {
     int64_t asked_ns, expires_ns;                            /* expires_ns 0: never */
     Str state, answer, by;
 } StoreApproval;
-/* Asks q->id, or asks it again after a crash. If its answer was used already, this is a new question, and *id gets a number appended. An answer
- * that arrived while no process waited is found by store_approval_get. */
+/* Asks q->id, or asks it again after a crash: an open question that expires keeps its time. If its answer was used already, this is a new question, and
+ * *id gets a number appended. An answer that arrived while no process waited is found by store_approval_get. Withdraws an open question of the same
+ * call that asked about something else. */
 bool store_approval_ask(Store *s, const StoreApproval *q, Buf *id, Error *err);
 bool store_approval_get(Store *s, Str id, bool (*each)(void *ctx, const StoreApproval *a), void *ctx, Error *err);   /* no such row: `each` is not called */
-bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);   /* *first: the question was open, and this answer was stored */
+/* *first: the question was open and not expired, and this answer was stored. A queued run that waits for it becomes ready. */
+bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err);
 bool store_approval_use(Store *s, Str id, bool *used, Error *err);            /* *used: answered, and marked as used: no other call can use it */
 bool store_approval_withdraw(Store *s, Str id, Error *err);                   /* only if the question is open */
 bool store_question_open(Store *s, Str id, bool *open, Error *err);           /* of a question or a dialog (store_dialog.h); unknown: unchanged */

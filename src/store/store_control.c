@@ -31,6 +31,11 @@ static bool insert_question(Store *s, const StoreApproval *a, Str id, Error *err
                                     a->expires_ns) && store_row(&q, &(bool){ 0 }));
 }
 
+static bool withdraw_others(Store *s, const StoreApproval *a, Str id, Error *err) {
+    StoreQuery q = store_query(s, SQL_APPROVAL_REPLACE, "ask", err);
+    return store_end(&q, store_bind(&q, "sss", id, a->run, a->call) && store_row(&q, &(bool){ 0 }));
+}
+
 bool store_approval_ask(Store *s, const StoreApproval *a, Buf *id, Error *err) {
     bool used = true;
     store_lock(s);
@@ -42,7 +47,7 @@ bool store_approval_ask(Store *s, const StoreApproval *a, Buf *id, Error *err) {
             if (i > 1) buf_add_fmt(id, "-%d", i);
             ok = is_used(s, buf_str(id), &used, err);
         }
-        ok = store_commit(s, ok && insert_question(s, a, buf_str(id), err), "ask", err);
+        ok = store_commit(s, ok && insert_question(s, a, buf_str(id), err) && withdraw_others(s, a, buf_str(id), err), "ask", err);
     }
     return store_unlock(s, ok);
 }
@@ -65,10 +70,24 @@ static bool change(Store *s, StoreQuery *q, bool bound, bool *changed) {
     return store_end(q, ok);
 }
 
+/* A queued run that waits for this answer can be taken. */
+static bool wake_run(Store *s, Str question, Error *err) {
+    if (!s->driver->fence) return true;
+    StoreQuery q = store_query(s, SQL_QUEUE_WAKE, "answer", err);
+    return change(s, &q, store_bind(&q, "s", question), NULL);
+}
+
 bool store_approval_answer(Store *s, Str id, Str answer, Str by, bool *first, Error *err) {
+    bool stored = false;
     store_lock(s);
-    StoreQuery q = store_query(s, SQL_APPROVAL_ANSWER, "answer", err);
-    return store_unlock(s, change(s, &q, store_bind(&q, "sss", id, answer, by), first));
+    bool ok = store_begin_alone(s, "answer", err);
+    if (ok) {
+        StoreQuery q = store_query(s, SQL_APPROVAL_ANSWER, "answer", err);
+        ok = change(s, &q, store_bind(&q, "sssi", id, answer, by, clock_wall_ns()), &stored) && (!stored || wake_run(s, id, err));
+        ok = store_commit(s, ok, "answer", err);
+    }
+    if (ok) *first = stored;
+    return store_unlock(s, ok);
 }
 
 bool store_approval_use(Store *s, Str id, bool *used, Error *err) {

@@ -139,6 +139,16 @@ void store_page_run_json(Store *s, const StoreRun *r, Buf *b) {
     buf_add_char(b, '}');
 }
 
+bool store_page_waits(Store *s, Str run) {
+    static const Str live[] = { STR("running"), STR("waiting"), STR("queued") };
+    Buf status = { 0 };
+    bool waits = false;
+    if (store_run_status(s, run, &status, NULL))
+        for (size_t i = 0; i < sizeof live / sizeof *live; i++) waits |= str_eq(buf_str(&status), live[i]);
+    buf_clear(&status);
+    return waits;
+}
+
 /* `agent` and `permits`, as the process that asked stored them; null for a question of an older harness. */
 static void add_about(Store *s, const StoreApproval *a, Buf *b) {
     Buf about = { 0 };

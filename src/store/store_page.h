@@ -32,7 +32,8 @@ bool store_page_costs(Store *s, bool by_day, int64_t since_ns, size_t max, bool 
 
 /* Adds the tool that a run without a prompt (harness call, an MCP client) called first; nothing for other runs. */
 void store_page_tool(Store *s, const StoreRun *r, Buf *out);
-/* As `harness runs --json` and `harness approvals --json` print them. `waiting`: the process that asked still runs. */
+/* As `harness runs --json` and `harness approvals --json` print them. `waiting`: store_page_waits. */
 void store_page_run_json(Store *s, const StoreRun *r, Buf *out);
+bool store_page_waits(Store *s, Str run);                    /* for a question of this run: its process waits, or a worker will use the answer */
 void store_page_approval_json(Store *s, const StoreApproval *a, bool waiting, Buf *out);
 void store_page_time(Buf *out, int64_t ns);                                   /* quoted, to the second; 0: null */

@@ -1,7 +1,7 @@
 /* The queue of runs, for stores in PostgreSQL. A state file has none: the functions fail with ERR_CONFIG, except where they say otherwise.
  *
  *     ready → taken by a worker → ended
- *       ↑          │ handed back, or the lease of the worker ended
+ *       ↑          │ handed back, or the lease of the worker ended; parked: ready when a question is answered
  *       └──────────┘
  *
  * The lease belongs to the worker. A run has an epoch that grows each time that its owner changes, and every write to a run compares owner and epoch,
@@ -30,9 +30,17 @@ typedef struct StoreTaken { Buf id, agent, job; bool started, bound; } StoreTake
 bool store_queue_take(Store *s, bool bind, StoreTaken *out, bool *some, Error *err);      /* overwrites *out; the caller clears its buffers */
 /* Writes all events, and makes the run ready for another worker. ERR_POLICY: this process does not have it any more. */
 bool store_queue_back(Store *s, Str id, Error *err);
+/* The same for a run that waits for answers: no worker takes it before one of these questions (ids, separated by spaces) is answered or expires. Until then
+ * its status is "waiting". */
+bool store_queue_park(Store *s, Str id, Str questions, Error *err);
+bool store_queue_waiting(Store *s, int64_t *n, Error *err);                    /* how many runs wait for answers */
 /* Ends a run of this process that could not be started: failed, with this reason. */
 bool store_queue_fail(Store *s, Str id, Str why, Error *err);
 bool store_queue_ready(Store *s, int64_t most, int64_t *n, Error *err);        /* how many runs could be taken now; counts up to `most` */
+
+/* Waits until the queue may have changed (a run was queued, answered or cancelled), for `ns`, or until `cancel` fires. A hint only: behind a pooler, or
+ * without a connection, it waits for the whole time. One thread. */
+void store_queue_wait(Store *s, int64_t ns, Cancel *cancel);
 
 /* Makes the runs of dead workers ready again. Then ends those that no worker may take: cancelled ones, and those with STORE_QUEUE_TRIES takeovers
  * without a new event, which have failed. Any worker may call it, at any time. */

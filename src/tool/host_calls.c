@@ -102,7 +102,8 @@ static bool confirm_write(Host *h, Str path, Error *err) {
     buf_reset(&shown);
     buf_add_fmt(&shown, "write " STR_FMT, STR_ARG(path));
     Str why = approval_brief(path) ? STR("part of the system prompt") : STR("sensitive name");
-    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), why, why, buf_str(&shown), pipe_person(p), &p->waited_ns, true, false, p };
+    RunQuestion question = { pipe_place(p), p->f.call_id, tool, buf_str(&args), why, why, buf_str(&shown), pipe_person(p), &p->waited_ns,
+        true, false, p, false };
     RunAnswer answer = { 0 };
     bool used = true, ok = run_confirm(p->f.run, &question, h->cancel, &answer, err);
     if (ok && answer.approval.n) ok = store_approval_use(p->f.run->store, buf_str(&answer.approval), &used, err);

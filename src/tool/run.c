@@ -136,6 +136,7 @@ static void run_free(Run *r) {
     shelf_free(r->hook_cache);
     shelf_free(r->hook_ctx);
     approval_list_free(r->approvals);
+    buf_clear(&r->parked_on);
     store_close(r->memory);
     VEC_CLEAR(&r->reads);
     VEC_CLEAR(&r->changes);
@@ -148,6 +149,9 @@ static void run_free(Run *r) {
     arena_clear(&r->arena);
     free(r);
 }
+
+/* A run that was parked has what its earlier process had read and was allowed. */
+static bool keeps_session(const Run *r) { return r->config.session.n || (r->config.parks && r->config.resume); }
 
 bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     Run *r = mem_zero(1, sizeof *r);
@@ -164,7 +168,7 @@ bool run_start(Runtime *rt, const RunConfig *config, Run **out, Error *err) {
     r->approvals = approval_list_new();
     r->started_ns = clock_wall_ns();
     make_hosts(r);
-    if (!open_stream(r, err) || (r->config.session.n && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
+    if (!open_stream(r, err) || (keeps_session(r) && !run_session_load(r, err)) || (config->after && !run_session_follow(r, config->after, err)) ||
         !emit_started(r, err) || !run_settle(r, false, err)) return run_free(r), false;
     r->config.after = NULL;              /* do not store the pointer: the run may end at any time */
     *out = r;
@@ -252,6 +256,13 @@ bool run_draining(const Run *r) { return r->config.drain && cancel_fired(r->conf
 bool run_hand_back(Run *r, Error *err) {
     task_list_free(r);
     bool ok = store_counts(r, err) && store_queue_back(r->store, r->id, err);
+    run_free(r);
+    return ok;
+}
+
+bool run_park(Run *r, Error *err) {
+    task_list_free(r);
+    bool ok = store_counts(r, err) && run_session_save(r, err) && store_queue_park(r->store, r->id, buf_str(&r->parked_on), err);
     run_free(r);
     return ok;
 }

@@ -1,5 +1,6 @@
 /* --session ID: reads, approvals and cache are kept between runs, as notes in the store. */
 #include "base/digest.h"
+#include "base/sha256.h"
 #include "tool/runtime_private.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -8,6 +9,7 @@
 /* Per project: several may share a state file, and an approval in one does not apply to a tool of that name in
  * another. */
 static Str scope_of(Run *r) {
+    if (r->config.session.n == 0) return str_from(arena_fmt(&r->arena, "questions:" STR_FMT, STR_ARG(r->id)));       /* removed with the run */
     return str_from(arena_fmt(&r->arena, "session:" STR_FMT ":" STR_FMT, STR_ARG(r->config.session), STR_ARG(r->rt->project->root)));
 }
 
@@ -55,6 +57,21 @@ void run_tool_print(Run *r, Str name, Buf *out) {
     for (size_t i = 0; i < d->argv.n; i++) print_part(&all, d->argv.at[i]);
     if (digest_sha256(buf_str(&all), digest, NULL)) digest_hex(digest, sizeof digest, out);
     buf_clear(&all);
+}
+
+/* Independent of the order of the files. */
+void run_project_print(Run *r, Buf *out) {
+    const Project *p = r->rt->project;
+    uint8_t all[SHA256_BYTES] = { 0 }, one[SHA256_BYTES];
+    for (size_t i = 0; i < p->n_files; i++) {
+        Sha256 s;
+        sha256_init(&s);
+        sha256_add(&s, (Str){ (const char *)p->files[i].digest, sizeof p->files[i].digest });
+        sha256_add(&s, p->files[i].path);
+        sha256_end(&s, one);
+        for (size_t k = 0; k < sizeof all; k++) all[k] ^= one[k];
+    }
+    digest_hex(all, sizeof all, out);
 }
 
 /* Tools of MCP servers are registered later, and are held when they change. */

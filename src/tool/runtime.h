@@ -48,6 +48,7 @@ typedef struct Person {                  /* the user; all NULL: none is present 
     bool (*bridge)(void *ctx, const struct BridgeAsk *ask, struct BridgeAnswer *out, Cancel *cancel, Error *err);
     bool forms;                          /* `inquire` shows forms to the user */
     bool away;                           /* the user is at another machine: not at the desktop of this one */
+    bool by_store;                       /* answers come only from other processes, through the store: approvals.hold limits the wait */
     bool apart;                          /* each call has its own channel: questions need not wait for each other */
     const char *source;                  /* for events: "terminal", "elicitation" */
     void *ctx;
@@ -193,6 +194,7 @@ typedef struct RunConfig {
     bool served;                         /* a served client's run, which may last for ever: it has no turns, and
                                           * max_tool_calls applies only if set */
     bool resume;                         /* `id` is a stored run to resume; ERR_POLICY when another process holds it */
+    bool parks;                          /* a queued run: see run_parked */
     Cancel *drain;                       /* fires to stop before the next step, and to hand the run back to the queue; may be NULL */
     void *user;                          /* for higher rooms */
 } RunConfig;
@@ -213,6 +215,10 @@ bool run_end(Run *r, RunStatus status, Error *err);
 /* For a run from the queue: cancels running tasks, writes all events, makes the run ready for another worker, and frees it. */
 bool run_hand_back(Run *r, Error *err);
 bool run_note_workspace(Run *r, Str data, Error *err);       /* writes run.workspace */
+/* RunConfig.parks: every open call waits for an answer of a user, and has ended without a result. The caller ends the session with session_park. Another
+ * process continues with these calls when the first question is answered or expires. */
+bool run_parked(const Run *r);
+bool run_park(Run *r, Error *err);                           /* like run_hand_back */
 bool run_draining(const Run *r);                             /* RunConfig.drain has fired */
 /* Waits until the run's events are committed. A served run waits only before a call that may change something. */
 bool run_settle(Run *r, bool may_change, Error *err);

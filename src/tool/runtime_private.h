@@ -113,9 +113,12 @@ struct Run {
     atomic_bool plan;                    /* see run_set_plan */
     atomic_bool has_artifacts;
     atomic_bool failed;                  /* some call has failed: see repeat.c */
+    atomic_bool parked;                  /* see park.h; set with `lock` held */
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t changed;              /* signalled when `busy` was cleared */
+    size_t open_calls;                   /* with RunConfig.parks: calls that have begun and not ended */
+    Buf parked_on;                       /* ids of the questions of a parked run, separated by spaces */
     RunLane lane;                        /* see Call.lane; `busy` of every lane is guarded by `lock` */
     Str usage;                           /* JSON; in `arena` */
     Str turn_text, turn_model;           /* of the current turn; in `turn_arena` */
@@ -151,7 +154,7 @@ void runtime_add_secrets(Runtime *rt);                     /* secrets.c: values 
 /* tamper.c: at the end of the runtime. */
 void runtime_guard_end(Runtime *rt);
 
-/* run_session.c */
+/* run_session.c: of RunConfig.session; without it, of this run (see run_park) */
 bool run_session_load(Run *r, Error *err);
 bool run_session_save(Run *r, Error *err);
 bool run_session_follow(Run *r, Run *before, Error *err);       /* takes over the state of `before` */
@@ -171,6 +174,7 @@ typedef struct RunQuestion {
     int64_t *waited_ns;
     bool may_tool, may_keep;
     const Pipe *pipe;                    /* of the call */
+    bool parks;                          /* park_may: the run may be parked while the user is asked */
 } RunQuestion;
 /* The answer. `approval`: its id in the store, for store_approval_use; empty: none is needed. `args`: other arguments that the user asked for; the call
  * is not approved yet then. `by`: the user who answered. Filled on failure too. */
@@ -182,6 +186,7 @@ void run_answer_clear(RunAnswer *a);
 /* approval.c: answers stored for the project until they are revoked. One applies to the tool's current definition, the same arguments and the same rule. */
 bool run_approval_kept(Run *r, const RunQuestion *q, bool *kept, Error *err);
 bool run_approval_keep(Run *r, const RunQuestion *q, Str by, Error *err);
+void run_project_print(Run *r, Buf *out);                /* run_session.c: a digest of the files of the project, the same on every machine */
 void run_tool_print(Run *r, Str name, Buf *out);         /* run_session.c: a digest of the tool's definition, as far as the project contains it.
                                                           * Empty: no such tool */
 

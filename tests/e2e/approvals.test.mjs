@@ -93,6 +93,14 @@ test('other arguments are asked about again, and the caller is told', async t =>
   assert.deepEqual(lines(p), ['four']);
 });
 
+test('approvals.hold: a question of --ask that is not answered in time is refused', async t => {
+  const p = caller(t, { 'harness.md': '---\napprovals: { hold: 1s }\n---\n', '.harness/tools/danger.md': danger });
+  const r = p.run(['call', 'danger', '{"what":"x"}', '--ask', '--json']);
+  assert.equal(r.status, 1);
+  assert.match(r.stdout + r.stderr, /no answer was given in time to the question about danger/);
+  assert.deepEqual([waiting(p), lines(p)], [[], []]);
+});
+
 test('at a terminal: either case, other text is asked about again and then a reason', async t => {
   const p = caller(t, { '.harness/tools/danger.md': danger });
   assert.equal((await ask(p, { what: 'a' }, [['', 'n no'], ['Y\n', 'did a']]).done).status, 0);

@@ -131,7 +131,7 @@ test('a run moves: started on one worker, killed there, finished on another one'
   const second = p.worker();
   await until('the end of the run', async () => p.state(id) === 'ended');
   const r = await p.one(id);
-  assert.deepEqual([r.status, r.turns], ['completed', 5]);
+  assert.deepEqual([r.status, r.turns, r.tool_calls], ['completed', 5, 4]);
   assert.deepEqual([r.usage.input, r.cost], [5000000, 5]);
   assert.deepEqual(p.effects(), ['0', '1', '2', '3']);        // each call once, the interrupted one too
   const shown = sql(`SELECT convert_from(e.data, 'UTF8') FROM harness.events e JOIN harness.runs r ON r.project = e.project AND r.n = e.id >> 32 WHERE r.id = '${id}' AND e.type = 'turn.ended'`);

@@ -77,7 +77,10 @@ const slips = [
   ['queue.workspace: none with a tool that writes files', settings('queue: {workspace: none}'), '.harness/tools/touch.md:1', 'tool "touch" writes files, and queue.workspace: none gives queued runs no files'],
   ['queue.workspace: share', settings('queue: {workspace: share}'), 'harness.md:2', 'queue.workspace: expected'],
   ['queue: workspaces', settings('queue: {workspaces: shared}'), 'harness.md:2', '(did you mean "workspace"?)'],
-  ...['approvals', 'otel', 'audit', 'prices'].map(key =>
+  ['approvals.hold: soon', settings('approvals: {hold: soon}'), 'harness.md:2', 'approvals.hold: expected a time such as 90s, 15m, 12h or 7d'],
+  ['approvals.hold: 15', settings('approvals: {hold: 15}'), 'harness.md:2', 'approvals.hold: expected string, got int'],
+  ['approvals: holds', settings('approvals: {holds: 15m}'), 'harness.md:2', '(did you mean "hold"?)'],
+  ...['otel', 'audit', 'prices'].map(key =>
     [`${key}, which this version does not have`, settings(`${key}: {}`), 'harness.md:2', `unknown key "${key}"`]),
   ['limtis in harness.yaml', { 'harness.yaml': 'limtis: {deny: [mutating]}\n' }, 'harness.yaml:1', '(did you mean "limits"?)'],
   ['limtis in .harness/harness.md', { '.harness/harness.md': '---\nlimtis: {deny: [mutating]}\n---\n' }, '.harness/harness.md:2', '(did you mean "limits"?)'],

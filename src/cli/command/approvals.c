@@ -15,14 +15,6 @@
 
 typedef struct Waiting { Cli *cli; Table table; Store *store; size_t n; } Waiting;
 
-/* A question whose process was killed waits until its run is resumed. */
-static bool waits(Store *s, Str run) {
-    Buf status = { 0 };
-    bool alive = store_run_status(s, run, &status, NULL) && str_eq(buf_str(&status), STR("running"));
-    buf_clear(&status);
-    return alive;
-}
-
 static void add_member(Buf *b, const char *key, Str text) {
     buf_add_fmt(b, ",\"%s\":", key);
     json_write_string(b, text, false);
@@ -31,7 +23,7 @@ static void add_member(Buf *b, const char *key, Str text) {
 static bool list_json(void *ctx, const StoreApproval *a) {
     Waiting *w = ctx;
     buf_add(&w->cli->out, w->n++ ? STR(",\n  ") : STR("  "));
-    store_page_approval_json(w->store, a, waits(w->store, a->run), &w->cli->out);
+    store_page_approval_json(w->store, a, store_page_waits(w->store, a->run), &w->cli->out);
     return true;
 }
 
@@ -42,7 +34,7 @@ static bool list_text(void *ctx, const StoreApproval *a) {
     table_add(&w->table, a->id);
     table_add(&w->table, a->tool);
     table_add(&w->table, a->why);
-    if (!waits(w->store, a->run)) buf_add(&about, STR("  (its run was interrupted)"));
+    if (!store_page_waits(w->store, a->run)) buf_add(&about, STR("  (its run was interrupted)"));
     table_add(&w->table, buf_str(&about));
     buf_clear(&about);
     w->n++;
@@ -129,6 +121,7 @@ static bool put_answer(Cli *cli, Store *s, Str id, Str answer, Error *err) {
     else if (ok && store_approval_get(s, id, take_question, &now, err)) {
         ok = false;
         if (str_eq(buf_str(&now.state), STR("withdrawn"))) error_set(err, ERR_POLICY, STR_FMT " was withdrawn: the call that asked has ended", STR_ARG(id));
+        else if (str_eq(buf_str(&now.state), STR("open"))) error_set(err, ERR_POLICY, STR_FMT " has expired: the call will be refused", STR_ARG(id));
         else error_set(err, ERR_POLICY, STR_FMT " was answered already, by " STR_FMT, STR_ARG(id), STR_ARG(buf_str(&now.by)));
     }
     buf_clear(&by);

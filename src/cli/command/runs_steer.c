@@ -13,6 +13,7 @@ static bool send_command(Cli *cli, Store *s, const char *kind, Str body, Error *
         ok = error_set(err, ERR_VALIDATION, "run " STR_FMT " is not running: it is " STR_FMT, STR_ARG(name), STR_ARG(buf_str(&status)));
         if (str_eq(buf_str(&status), STR("queued"))) error_hint(err, "harness worker works on it");
         else if (str_eq(buf_str(&status), STR("stranded"))) error_hint(err, "its host has no worker: see harness runs");
+        else if (str_eq(buf_str(&status), STR("waiting"))) error_hint(err, "harness approvals shows the question that it waits for");
         else error_hint(err, "harness runs resume " STR_FMT " continues it", STR_ARG(name));
     }
     buf_add_fmt(&by, "command line, uid %u", (unsigned)getuid());

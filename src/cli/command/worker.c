@@ -59,6 +59,7 @@ static bool open_session(Working *w, Error *err) {
     SessionConfig session = { .agent = buf_str(&w->run.agent), .max_turns = w->job.max_turns };
     RunConfig run = { .id = buf_str(&w->run.id), .only = w->job.only, .n_only = w->job.n_only, .drain = w->drain };
     opening_run_config(&w->open, &run);
+    opening_park_config(&run);
     mcp_remotes_list(w->open.servers, NULL);
     return agent_set_new(w->open.rt, &agents, &w->agents, err) && session_open(w->agents, &session, &run, w->run.started, &w->session, err);
 }
@@ -128,11 +129,23 @@ static bool answer(Working *w, SessionReply *reply, Error *err) {
 
 static void ignore_task(void *ctx, Str id, Str tool) { (void)ctx, (void)id, (void)tool; }
 
+/* The process of the run ends; another one continues after the answer. */
+static int park(Working *w) {
+    Error err = { 0 };
+    Session *s = w->session;
+    w->session = NULL;
+    task_stop_all(session_run(s), ignore_task, NULL);
+    bool ok = session_park(s, &err);
+    say_run(w->cli, buf_str(&w->run.id), ok ? "waiting" : "given up", ok ? "" : err.msg);
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
 /* A run that was lost to another worker cannot be ended: that one does it. */
 static int end_run(Working *w, const SessionReply *reply, bool answered, const Error *why) {
     Error err = { 0 };
     Session *s = w->session;
     bool back = answered && reply->status == RUN_INTERRUPTED, ends = answered && !back && w->folder.folder;
+    if (run_parked(session_run(s))) return park(w);
     task_stop_all(session_run(s), ignore_task, NULL);
     bool changed = ends && queue_folder_changed(&w->folder), noted = !ends || note_folder(w, changed ? "kept" : "removed", &err);
     w->session = NULL;
@@ -224,6 +237,7 @@ typedef struct Pool {
     Cancel *stop;
     VEC(pid_t) children;
     VEC(char *) argv;                                    /* of a child; owned; NULL ends it */
+    int64_t look_ns;                                     /* about how often it looks without a hint */
     int64_t most, reap_at, start_at, pause_ms;           /* monotonic times; pause_ms: after children that failed, until the next one */
     bool failing;                                        /* the store: said once */
 } Pool;
@@ -239,12 +253,20 @@ static bool read_concurrency(Cli *cli, int64_t *out, Error *err) {
     return *out = n, true;
 }
 
+static bool read_poll(Cli *cli, int64_t *out, Error *err) {
+    const char *text = args_value(&cli->args, "--poll");
+    *out = LOOK_NS;
+    if (!text) return true;
+    if (clock_read_age(str_from(text), out) && *out > 0) return true;
+    return error_set(err, ERR_VALIDATION, "--poll: \"%s\" is not a time such as 1s, 30s or 5m", text);
+}
+
 static void add_word(Pool *p, const char *word) { VEC_PUSH(&p->argv, str_dup(str_from(word))); }
 
 /* The flags of this command, for a child in the same folder. */
 static void make_argv(Pool *p) {
     const Args *a = &p->cli->args;
-    static const char *const first[] = { "harness", "worker", "--once", "--quiet" }, *const own[] = { "--concurrency", "--chdir", "--quiet" };
+    static const char *const first[] = { "harness", "worker", "--once", "--quiet" }, *const own[] = { "--concurrency", "--poll", "--chdir", "--quiet" };
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) add_word(p, first[i]);
     for (size_t i = 0; i < a->n_flags; i++) {
         bool skip = false;
@@ -320,8 +342,10 @@ static void serve(Pool *p) {
         if (ok && p->failing) cli_say(p->cli, SAY_HINT, STR("the database answers again"));
         p->failing = !ok;
         for (int64_t i = 0; ok && i < waiting; i++) start_child(p);
-        int64_t pause = p->children.n == (size_t)p->most ? BUSY_NS : LOOK_NS;
-        (void)cancel_sleep(p->stop, pause / 2 + (int64_t)random_below((uint64_t)pause), NULL);
+        bool full = p->children.n == (size_t)p->most;
+        int64_t most = full ? BUSY_NS : p->look_ns, pause = most / 2 + (int64_t)random_below((uint64_t)most);
+        if (full) (void)cancel_sleep(p->stop, pause, NULL);
+        else store_queue_wait(p->store, pause, p->stop);
     }
     for (size_t i = 0; i < p->children.n; i++) kill(p->children.at[i], SIGTERM);
     collect(p, true);
@@ -331,7 +355,7 @@ static int many(Cli *cli) {
     Pool p = { .cli = cli };
     State s;
     Error err = { 0 };
-    if (!read_concurrency(cli, &p.most, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
+    if (!read_concurrency(cli, &p.most, &err) || !read_poll(cli, &p.look_ns, &err)) return cli_fail(cli, CLI_WRONG_USE, &err);
     if (!state_open(cli, &s)) return CLI_FAILED;
     p.store = s.store;
     p.stop = cancel_new(NULL, 0);
@@ -359,8 +383,9 @@ static int many(Cli *cli) {
 int command_worker(Cli *cli) {
     Error err = { 0 };
     bool alone = args_has(&cli->args, "--once");
-    if (alone && args_has(&cli->args, "--concurrency")) {
-        error_set(&err, ERR_VALIDATION, "--once takes one run: --concurrency has no effect on it");
+    const char *other = args_has(&cli->args, "--concurrency") ? "--concurrency" : args_has(&cli->args, "--poll") ? "--poll" : NULL;
+    if (alone && other) {
+        error_set(&err, ERR_VALIDATION, "--once takes one run: %s has no effect on it", other);
         return cli_fail(cli, CLI_WRONG_USE, &err);
     }
     return alone ? once(cli) : many(cli);

@@ -65,6 +65,17 @@ static bool list(void *ctx, const StoreWorker *w) {
     return true;
 }
 
+/* Runs that wait for a user have no process. */
+static bool say_waiting(Cli *cli, Store *s, Error *err) {
+    int64_t n = 0;
+    Buf line = { 0 };
+    if (!store_queue_waiting(s, &n, err)) return false;
+    buf_add_fmt(&line, "%lld %s for an answer: harness approvals", (long long)n, n == 1 ? "run waits" : "runs wait");
+    if (n) cli_say(cli, SAY_HINT, buf_str(&line));
+    buf_clear(&line);
+    return true;
+}
+
 int command_workers(Cli *cli) {
     State s;
     Error err = { 0 };
@@ -74,6 +85,7 @@ int command_workers(Cli *cli) {
     bool ok = store_queue_workers(s.store, list, &l, &err);
     if (cli->json) buf_add(&cli->out, STR("\n]\n"));
     else if (ok && l.n == 0) cli_say(cli, SAY_HINT, STR("no worker is alive: start one with harness worker"));
+    if (ok && !cli->json) ok = say_waiting(cli, s.store, &err);
     if (ok && !cli->json) queue_say_stranded(cli, s.store);
     state_close(&s);
     return ok ? CLI_OK : cli_fail(cli, CLI_FAILED, &err);

@@ -6,7 +6,7 @@ import * as live from './live.js';
 import { windowed } from './list.js';
 import { age, at, money, count, plural, line, plain, tone } from './format.js';
 
-const states = ['running', 'completed', 'failed', 'interrupted', 'cancelled'];
+const states = ['queued', 'waiting', 'running', 'completed', 'failed', 'interrupted', 'cancelled'];
 const narrow = matchMedia('(max-width: 48rem)');
 const kept = { search: '', status: '', since: '', all: false };      // the filter outlives the view
 

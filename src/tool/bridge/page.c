@@ -163,7 +163,7 @@ static bool ask_page(Shown *s, Cancel *stop, Error *err) {
 static bool ask_once(Shown *s, Error *err) {
     const Person *person = pipe_person(s->f->host->call);
     if (!put_question(s, err)) return false;
-    ControlQuestion q = { str_from(s->id), cancel_new(s->f->cancel, 0) };
+    ControlQuestion q = { str_from(s->id), cancel_new(s->f->cancel, 0), s->f->run, false };
     bool ok = control_question_start(s->f->run, &q, err);
     if (ok) {
         ok = person->bridge ? ask_terminal(s, person, q.stop, err) : ask_page(s, q.stop, err);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tool/pipeline/judge.h"
+#include "tool/pipeline/park.h"
 #include "tool/pipeline/pipe.h"
 
 /* ---- one call ---- */
@@ -119,9 +120,11 @@ static bool settle_result(Pipe *p) {
 }
 
 bool tool_call(Run *run, const Call *call, Cancel *cancel, Result *out, Error *err) {
+    if (!park_call_start(run, err)) return false;
     Pipe *p = pipe_take(run, call, cancel, out);
     if (timed(p, STEP_RESOLVE, pipe_resolve(p))) reach_result(p);
     if (!p->broken && pipe_finish(p)) settle_result(p);
+    park_call_end(run);
     if (!p->broken && call->ended) call->ended(call->ended_ctx, out);
     if (!p->broken) return true;
     if (err) *err = p->kept.err;

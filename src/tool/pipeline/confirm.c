@@ -6,13 +6,14 @@
 #include "base/utf8.h"
 #include "tool/laid_out.h"
 #include "tool/pipeline/control.h"
-#include "tool/pipeline/pipe.h"
+#include "tool/pipeline/park.h"
 #include "value/json.h"
 
 static const char *const answer_names[] = { [CONFIRM_NO] = "no", [CONFIRM_ONCE] = "yes", [CONFIRM_THESE] = "these arguments", [CONFIRM_TOOL] = "the tool",
                                             [CONFIRM_ALWAYS] = "always" };
 
 enum { SHOWN_MAX = 256 << 10 };          /* of a question, in the store */
+static const int64_t HOLD_NS = INT64_C(900) * 1000000000;        /* approvals.hold of a queued run */
 
 /* A question and what is known about its answer so far. */
 typedef struct Asked {
@@ -24,6 +25,8 @@ typedef struct Asked {
     Buf reason;                          /* the user's text with a refusal */
     Buf by;                              /* the user who answered */
     bool answered;                       /* by another process */
+    int64_t expires_ns;                  /* of the question in the store; 0: never */
+    bool late;                           /* no answer was given in time */
     bool silent;                         /* no answer was given here: the call was cancelled, or the terminal is gone */
 } Asked;
 
@@ -125,17 +128,40 @@ static void ask_person(Asked *a, Cancel *cancel) {
 
 /* ---- the question in the store ---- */
 
-/* The same question of a resumed run has the same id. */
+/* approvals.hold of the project. False: it is not given. */
+static bool hold_given(const Asked *a, int64_t *ns) {
+    Value v = value_member(a->r->rt->project->settings.approvals, "hold");
+    return a->q->person->by_store && value_is_string(v) && clock_read_age(value_str(v), ns);
+}
+
+/* A parked run can wait for ever; a process should not. */
+static int64_t expires(const Asked *a) {
+    int64_t hold = HOLD_NS;
+    bool given = hold_given(a, &hold);
+    return given || (a->r->config.parks && !a->q->parks) ? clock_wall_ns() + hold : 0;
+}
+
+/* How long the process waits; INT64_MAX: for ever. */
+static int64_t time_left(const Asked *a) {
+    if (a->expires_ns && a->q->person->by_store) return a->expires_ns - clock_wall_ns();
+    return a->r->config.parks ? HOLD_NS : INT64_MAX;
+}
+
+/* The same question of a resumed run has the same id, unless the tool or the project has changed. */
 static void add_id(const Asked *a, Buf *id, Buf *args_hash) {
     Buf all = { 0 };
     uint8_t digest[DIGEST_SHA256_BYTES];
-    const Str parts[] = { a->r->id, a->q->call_id, a->q->tool, a->q->args_json, a->q->why };
+    Buf print = { 0 };
+    run_project_print(a->r, &print);
+    run_tool_print(a->r, a->q->tool, &print);
+    const Str parts[] = { a->r->id, a->q->call_id, a->q->tool, a->q->args_json, a->q->why, buf_str(&print) };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) buf_add_fmt(&all, "%zu:" STR_FMT, parts[i].n, STR_ARG(parts[i]));
     sha256_of(buf_str(&all), digest);
     buf_add(id, STR("q"));
     digest_hex(digest, 5, id);
     sha256_of(a->q->args_json, digest);
     digest_hex(digest, sizeof digest, args_hash);
+    buf_clear(&print);
     buf_clear(&all);
 }
 
@@ -172,7 +198,7 @@ static bool put_question(Asked *a, Error *err) {
     buf_add(&why, a->q->why);
     if (!redact_empty(rt->redactor)) redact_stream(rt->redactor, &args), redact_text(rt->redactor, &why);
     StoreApproval q = { .id = buf_str(&id), .run = a->r->id, .call = a->q->call_id, .tool = a->q->tool, .args = buf_str(&args), .args_hash = buf_str(&hash),
-                        .why = buf_str(&why), .rule = str_eq(a->q->rule, a->q->why) ? buf_str(&why) : a->q->rule };
+                        .why = buf_str(&why), .rule = str_eq(a->q->rule, a->q->why) ? buf_str(&why) : a->q->rule, .expires_ns = expires(a) };
     bool ok = put_shown(a, buf_str(&id), err) && put_about(a, buf_str(&id), err) && store_approval_ask(a->r->store, &q, &a->out->approval, err);
     buf_clear(&id);
     buf_clear(&hash);
@@ -187,6 +213,7 @@ static bool take_answer(void *ctx, const StoreApproval *row) {
     Heap *h = heap_new(0);
     Value v;
     Error err;
+    a->expires_ns = row->expires_ns;
     if (!str_eq(row->state, STR("answered")) || !json_read(h, row->answer, &(JsonRead){ 0 }, &v, &err) || !value_is_dict(v)) return heap_free(h), true;
     Str said = value_member_text(v, "answer"), reason = value_member_text(v, "reason");
     Value *args = dict_find_str(value_dict(v), STR("args"));
@@ -225,13 +252,21 @@ static bool settle(Asked *a, Cancel *stop, Error *err) {
     return store_approval_get(a->r->store, id, take_answer, a, err);
 }
 
+static void note_late(Asked *a, const Cancel *stop, int64_t left) {
+    a->late = a->answer == CONFIRM_NO && !cancel_fired(stop) && !cancel_expired(a->cancel) && (left <= 0 || cancel_expired(stop));
+    a->silent = a->silent || a->late;
+}
+
 /* Asks here and, through the store, in every other process. The first answer counts. */
 static bool ask_all(Asked *a, Error *err) {
-    ControlQuestion q = { buf_str(&a->out->approval), cancel_new(a->cancel, 0) };
+    int64_t left = time_left(a);
+    ControlQuestion q = { buf_str(&a->out->approval), cancel_new(a->cancel, left == INT64_MAX || left < 0 ? 0 : left), a->r, a->q->parks };
     bool ok = control_question_start(a->r, &q, err);
     if (ok) {
-        ask_person(a, q.stop);
+        if (left > 0) ask_person(a, q.stop);
         control_question_end(a->r, &q);
+        if (run_parked(a->r)) return cancel_free(q.stop), park_leave(a->r, q.id, err);
+        note_late(a, q.stop, left);
         buf_add_fmt(&a->by, "%s, uid %u", a->out->source, (unsigned)getuid());
         ok = settle(a, q.stop, err);
     }
@@ -276,7 +311,8 @@ static bool refuse(const Asked *a, Error *err) {
     if (a->reason.n)
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT ": " STR_FMT, STR_ARG(tool), STR_ARG(buf_str(&a->reason)));
     if (a->silent && !a->answered)
-        return error_set(err, ERR_POLICY, "no answer was given to the question about " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
+        return error_set(err, ERR_POLICY, "no answer was given %sto the question about " STR_FMT " (" STR_FMT ")", a->late ? "in time " : "", STR_ARG(tool),
+                         STR_ARG(a->q->why));
     if (a->q->person->confirm || a->answered)
         return error_set(err, ERR_POLICY, "the user declined " STR_FMT " (" STR_FMT ")", STR_ARG(tool), STR_ARG(a->q->why));
     error_set(err, ERR_POLICY, "tool \"" STR_FMT "\" needs confirmation (" STR_FMT ") and no user is present to give it", STR_ARG(tool), STR_ARG(a->q->why));
@@ -354,7 +390,7 @@ static bool may_keep(const ToolEntry *e) { return !e->safety.destructive && !e->
 static bool confirm_args(Pipe *p, PipeAsk ask, Str args, Error *err) {
     const ToolEntry *e = p->f.entry;
     RunQuestion question = { pipe_place(p), p->f.call_id, e->def.name, args, ask.why, ask.rule, shown(p), pipe_person(p), &p->waited_ns, may_tool(e),
-        may_keep(e), p };
+        may_keep(e), p, park_may(p) };
     RunAnswer answer = { 0 };
     bool ok = run_confirm(p->f.run, &question, p->f.cancel, &answer, err);
     if (ok && answer.args.n) {

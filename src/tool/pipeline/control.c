@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "store/store_queue.h"
+#include "tool/pipeline/park.h"
 
 enum { LOOK_NS = 200000000 };
 
@@ -78,6 +79,15 @@ static void look_at_question(Control *c, const ControlQuestion *q) {
     if (store_question_open(c->store, q->id, &open, NULL) && !open) cancel_fire(q->stop);
 }
 
+/* Parks a run that waits for nothing but its questions. */
+static void look_at_run(Control *c, Run *r) {
+    size_t asking = 0;
+    for (size_t i = 0; i < c->questions.n; i++) asking += c->questions.at[i]->run == r && c->questions.at[i]->parks;
+    if (!park_try(r, asking)) return;
+    for (size_t i = 0; i < c->questions.n; i++)
+        if (c->questions.at[i]->run == r) cancel_fire(c->questions.at[i]->stop);
+}
+
 /* ---- the thread ---- */
 
 static void look(Control *c) {
@@ -86,6 +96,7 @@ static void look(Control *c) {
         for (size_t i = 0; i < c->runs.n; i++) cancel_fire(c->runs.at[i]->cancel);
         return;
     }
+    for (size_t i = 0; c->questions.n && i < c->runs.n; i++) look_at_run(c, c->runs.at[i]);
     if (!store_version(c->store, &now, NULL) || now == c->version) return;       /* a store that cannot be read is noticed by the runs themselves */
     c->version = now;
     for (size_t i = 0; i < c->runs.n; i++) (void)look_for_commands(c->runs.at[i], false, NULL);

@@ -10,7 +10,7 @@ void control_free(Control *c);                           /* ends the thread; NUL
 bool control_watch(Run *r, Error *err);
 void control_forget(Run *r);                             /* before the run is freed */
 
-/* Fires `stop` when the question, or the dialog (store_dialog.h), is no longer open. */
-typedef struct ControlQuestion { Str id; Cancel *stop; } ControlQuestion;
+/* Fires `stop` when the question, or the dialog (store_dialog.h), is no longer open, or when the run is parked. parks: see park.h. */
+typedef struct ControlQuestion { Str id; Cancel *stop; Run *run; bool parks; } ControlQuestion;
 bool control_question_start(Run *r, const ControlQuestion *q, Error *err);
 void control_question_end(Run *r, const ControlQuestion *q);

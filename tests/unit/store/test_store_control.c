@@ -2,6 +2,7 @@
 #include "place.h"
 #include "store/store_dialog.h"
 #include <pthread.h>
+#include "base/clock.h"
 
 static const StoreApproval question = { .id = STR("q1"), .run = STR("r"), .call = STR("c"), .tool = STR("deploy"), .args = STR("{}"), .args_hash = STR("h"),
                                         .why = STR("confirm: true"), .rule = STR("confirm: true") };
@@ -133,6 +134,38 @@ static void test_dialogs(void **state) {
     place_close(&p);
 }
 
+/* An expired question takes no answer. Asked again it keeps its time, and another question of the same call replaces it. */
+static void test_expires(void **state) {
+    (void)state;
+    StorePlace p;
+    Buf id = { 0 };
+    bool yes;
+    StoreApproval soon = question, never = question, other = question;
+    place_open(&p);
+    Store *s = must_open(&p);
+    soon.expires_ns = clock_wall_ns() - 1;
+    assert_true(store_approval_ask(s, &soon, &id, &p.err));
+    assert_true(store_approval_answer(s, STR("q1"), STR("{}"), STR("a"), &yes, &p.err) && !yes);
+    soon.expires_ns = clock_wall_ns() + INT64_C(3600000000000);
+    assert_true(store_approval_ask(s, &soon, &id, &p.err));
+    assert_true(store_approval_answer(s, STR("q1"), STR("{}"), STR("a"), &yes, &p.err) && !yes);
+    assert_string_equal(look(&p, s, "q1").state, "open");
+    assert_true(store_approval_withdraw(s, STR("q1"), &p.err));                              /* after that, its time starts again */
+    assert_true(store_approval_ask(s, &soon, &id, &p.err));
+    assert_true(store_approval_ask(s, &never, &id, &p.err));
+    other.id = STR("q2");
+    other.args = STR("{\"a\":1}");
+    assert_true(store_approval_ask(s, &other, &id, &p.err));
+    assert_string_equal(look(&p, s, "q1").state, "withdrawn");
+    assert_true(store_approval_answer(s, STR("q2"), STR("{}"), STR("a"), &yes, &p.err) && yes);
+    assert_true(store_approval_ask(s, &never, &id, &p.err));                                 /* an answered one stays */
+    assert_string_equal(look(&p, s, "q2").state, "answered");
+    assert_string_equal(look(&p, s, "q1").state, "open");
+    buf_clear(&id);
+    store_close(s);
+    place_close(&p);
+}
+
 /* A console that was killed counts for STORE_VIEWER_S seconds; the next one removes its row. */
 static void test_viewers(void **state) {
     (void)state;
@@ -255,11 +288,11 @@ static void test_commands(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_life), cmocka_unit_test(test_notes), cmocka_unit_test(test_dialogs), cmocka_unit_test(test_viewers),
-        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands), cmocka_unit_test(test_expires),
     };
     const struct CMUnitTest both[] = {
         cmocka_unit_test(test_life), cmocka_unit_test(test_notes), cmocka_unit_test(test_dialogs), cmocka_unit_test(test_viewers),
-        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_find), cmocka_unit_test(test_one_wins), cmocka_unit_test(test_commands), cmocka_unit_test(test_expires),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + run_on_postgres(both);

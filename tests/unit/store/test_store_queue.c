@@ -271,10 +271,102 @@ static void test_cancel(void **state) {
     place_close(&p);
 }
 
+/* ---- runs that wait for an answer ---- */
+
+static void ask(StorePlace *p, Store *s, const char *id, int64_t expires_ns) {
+    Buf real = { 0 };
+    must(p, store_approval_ask(s, &(StoreApproval){ .id = str_from(id), .run = STR("r"), .call = str_from(id), .tool = STR("t"), .args = STR("{}"),
+                                                    .expires_ns = expires_ns }, &real, &p->err));
+    buf_clear(&real);
+}
+
+static bool answer(StorePlace *p, Store *s, const char *id) {
+    bool first = false;
+    must(p, store_approval_answer(s, str_from(id), STR("{\"answer\":\"yes\"}"), STR("u"), &first, &p->err));
+    return first;
+}
+
+static void waiting(StorePlace *p, Store *s, int64_t expected) {
+    int64_t n = -1;
+    must(p, store_queue_waiting(s, &n, &p->err));
+    assert_int_equal(n, expected);
+}
+
+static void test_park(void **state) {
+    (void)state;
+    StorePlace p;
+    bool queued = false, ended = false;
+    place_open(&p);
+    Store *s = worker(&p), *user = must_open(&p);
+    put(&p, s, "r", 0, 0);
+    take(&p, s, "r");
+    ask(&p, s, "q1", 0);
+    ask(&p, s, "q2", 0);
+    must(&p, emit(s, "r", 1, "approval.asked", &p.err) && store_queue_park(s, STR("r"), STR("q1 q2"), &p.err));
+    has_status(&p, user, "r", "waiting");
+    waiting(&p, user, 1);
+    assert_false(emit(s, "r", 2, "log", &p.err));            /* it belongs to no process */
+    assert_false(store_queue_park(s, STR("r"), STR("q1 q2"), &p.err));
+    store_close(s);
+    s = worker(&p);
+    take(&p, s, "");
+    assert_true(answer(&p, user, "q2"));
+    assert_false(answer(&p, user, "q2"));
+    has_status(&p, user, "r", "queued");
+    take(&p, s, "r");
+    must(&p, store_queue_park(s, STR("r"), STR("q1"), &p.err));              /* q2 is answered, and not waited for */
+    take(&p, s, "");
+    must(&p, store_queue_cancel(user, STR("r"), &queued, &ended, &p.err));
+    assert_true(queued && ended);
+    assert_false(answer(&p, user, "q1"));
+    assert_int_equal(number(p.path, "SELECT count(*) FROM approvals WHERE id = 'q1' AND state = 'withdrawn'"), 1);
+    waiting(&p, user, 0);
+    store_close(s);
+    store_close(user);
+    place_close(&p);
+}
+
+typedef struct Answering { StorePlace *place; Store *store; bool first; } Answering;
+
+static void *answer_now(void *arg) {
+    Answering *a = arg;
+    a->first = answer(a->place, a->store, "q1");
+    return NULL;
+}
+
+/* An answer before, while and after the run is parked makes it ready; so does the end of the time to answer. */
+static void test_park_and_answer(void **state) {
+    (void)state;
+    StorePlace p;
+    place_open(&p);
+    Store *s = worker(&p), *user = must_open(&p);
+    put(&p, s, "r", 0, 0);
+    take(&p, s, "r");
+    for (int i = 0; i < 40; i++) {
+        Answering a = { &p, user, false };
+        pthread_t thread;
+        ask(&p, s, "q1", 0);
+        assert_int_equal(pthread_create(&thread, NULL, answer_now, &a), 0);
+        must(&p, store_queue_park(s, STR("r"), STR("q1"), &p.err));
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(a.first);
+        take(&p, s, "r");
+        place_psql(p.path, "DELETE FROM harness.approvals");
+    }
+    ask(&p, s, "q1", clock_wall_ns() + 300000000);
+    must(&p, store_queue_park(s, STR("r"), STR("q1"), &p.err));
+    for (int i = 0; i < 500 && number(p.path, "SELECT (wake_at <= now())::int FROM runs") == 0; i++) usleep(10000);
+    assert_false(answer(&p, user, "q1"));
+    take(&p, s, "r");
+    store_close(s);
+    store_close(user);
+    place_close(&p);
+}
+
 /* ---- each statement of the fence against a concurrent takeover ---- */
 
 typedef struct Write { Store *store; int what; Error err; bool ok; } Write;
-enum { WRITE_EVENT, WRITE_ARTIFACT, WRITE_TASK, WRITE_NOTE, WRITE_BACK, WRITE_END, WRITE_ALL };
+enum { WRITE_EVENT, WRITE_ARTIFACT, WRITE_TASK, WRITE_NOTE, WRITE_BACK, WRITE_PARK, WRITE_END, WRITE_ALL };
 
 static void *write_what(void *arg) {
     Write *w = arg;
@@ -285,6 +377,7 @@ static void *write_what(void *arg) {
     case WRITE_TASK: w->ok = store_task_put(w->store, STR("r"), STR("t"), STR("tool"), STR("done"), STR("{}"), &w->err); break;
     case WRITE_NOTE: w->ok = store_note_put(w->store, STR("items:r"), STR("k"), STR("v"), &w->err); break;
     case WRITE_BACK: w->ok = store_queue_back(w->store, STR("r"), &w->err); break;
+    case WRITE_PARK: w->ok = store_queue_park(w->store, STR("r"), STR("q"), &w->err); break;
     default: w->ok = store_run_end(w->store, &(StoreRun){ .id = STR("r"), .status = STR("completed") }, &w->err);
     }
     buf_clear(&key);
@@ -491,7 +584,8 @@ int main(void) {
     const struct CMUnitTest files[] = { cmocka_unit_test(test_state_file) };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_skips_locked), cmocka_unit_test(test_not_others), cmocka_unit_test(test_takeover),
-        cmocka_unit_test(test_back), cmocka_unit_test(test_five_takeovers), cmocka_unit_test(test_cancel), cmocka_unit_test(test_during_takeover),
+        cmocka_unit_test(test_back), cmocka_unit_test(test_five_takeovers), cmocka_unit_test(test_cancel), cmocka_unit_test(test_park),
+        cmocka_unit_test(test_park_and_answer), cmocka_unit_test(test_during_takeover),
         cmocka_unit_test(test_takeover_during_write), cmocka_unit_test(test_workers), cmocka_unit_test(test_migrate), cmocka_unit_test(test_hosts),
     };
     return cmocka_run_group_tests_name("state file", files, NULL, NULL) + run_on_postgres(tests);
