@@ -344,7 +344,7 @@ static void test_newer(void **state) {
     place_open(&p);
     store_close(must_open(&p));
     sql(p.path, "PRAGMA user_version = 99");
-    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one supports 4)");
+    expect_refused(&p, "open: state file FILE was written by a newer harness (format 99; this one supports 5)");
     assert_string_equal(p.err.hint, "update harness, or set HARNESS_STATE to another file");
     place_close(&p);
 }
