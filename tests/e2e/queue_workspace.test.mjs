@@ -357,7 +357,7 @@ test('command tools and hooks of a space, and servers of the project, run in the
   assert.ok(existsSync(join(r.workspace, 'calls.log')) && !p.has('calls.log') && !p.has('seen.txt'));
 });
 
-test('a folder is removed while another run, and a call in the project, are at work: neither misses it or brings it back', async t => {
+test('a folder is removed while another run and a call in the project are running: neither misses it or brings it back', async t => {
   const p = queued(t, base('builtin_tools: [bash]'));
   const long = await p.put(JSON.stringify([0, 1, 2, 3, 4, 5].map(n => call('slow', { n })))), log = join(p.host, 'harness-runs', long, 'work/slow.log');
   const short = [], w = p.worker(['--concurrency', '2']);
