@@ -214,6 +214,7 @@ static bool remove_all(int parent, const char *name, int depth) {
 static bool remove_path(const char *path, Error *err) { return remove_all(AT_FDCWD, path, 0) || error_set(err, ERR_IO, "remove %s: %m", path); }
 
 bool queue_folder_remove(QueueFolder *f, Error *err) {
+    if (access(f->folder, F_OK) != 0) return true;           /* it could not be made */
     if (queue_folder_changed(f)) return error_set(err, ERR_POLICY, "%s has changed since the run ended, and stays", f->work);
     return remove_path(f->folder, err);
 }

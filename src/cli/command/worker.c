@@ -163,6 +163,7 @@ static int end_run(Working *w, const SessionReply *reply, bool answered, const E
 static int not_started(Working *w, const Error *why) {
     Error err = { 0 };
     if (why->kind != ERR_IO && store_queue_fail(w->store, buf_str(&w->run.id), str_from(why->msg), &err)) {
+        w->unchanged = w->folder.fresh && w->folder.lock >= 0;
         say_run(w->cli, buf_str(&w->run.id), "failed", why->msg);
         return CLI_OK;
     }

@@ -282,10 +282,22 @@ static bool look_before_work(const RecordWork *w, const Mark *own, View *view, E
     return true;
 }
 
+/* The folder of a queued run (cli/queue_folder.h) belongs to the process of that run, which removes it at the end: no other call can write there. */
+static void forget_copies(View *view) {
+    Buf path = { 0 };
+    char real[PATH_MAX];
+    if (view->n && store_state_home(&path, NULL)) {
+        buf_add(&path, STR("/harness-runs"));
+        for (size_t i = 0; realpath(path.at, real) && i < view->n; i++) snapshot_forget(&view->at[i], real);
+    }
+    buf_clear(&path);
+}
+
 static bool begin_held(const RecordWork *w, Mark **mark, Protect **protect, Error *edited, Error *err) {
     View view = { 0 };
     Protect *now = NULL;
     bool ok = look_before_work(w, *mark, &view, err);
+    forget_copies(&view);
     if (ok && !*mark) ok = mark_new(w->folder, w->root, mark, err) && sandbox_hold(w->sandbox, mark_fd(*mark), err);
     bool same = ok && *protect && view.n == 0 && protect_same(*protect, edited);
     if (ok && !same) {
