@@ -6,7 +6,7 @@
 bool queue_check_flags(const Cli *cli, Error *err);
 /* ERR_CONFIG: queue.workspace of the project does not say that its runs may share its folder. */
 bool queue_check_project(const Project *p, Error *err);
-/* Puts a run with this prompt into the queue and prints its id; with --wait, waits for its end and prints its answer. Exit status. */
+/* Puts a run with this prompt into the queue and prints its id; with --wait, follows it and prints its answer. Exit status. */
 int queue_run(Cli *cli, Opening *o, Str prompt);
 
 /* What a worker needs to start a run. Texts are in `heap`. */
