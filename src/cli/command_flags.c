@@ -96,7 +96,7 @@ const Flag command_flags_run[] = {
     { "--queue", NULL, NULL, NULL, "a worker does it: print the id of the run" },
     { "--priority", NULL, "N", NULL, "higher ones first: -1000 to 1000, default 0" },
     { "--at", NULL, "TIME", NULL, "not before 2026-01-02T03:04:05Z, or in 15m" },
-    { "--wait", NULL, NULL, NULL, "wait for the end of the queued run, print its answer" },
+    { "--wait", NULL, NULL, NULL, "follow the queued run to its end, print its answer" },
     AGENT_FLAGS,
 };
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/state.h"
+#include "cli/terminal/timeline.h"
+#include "cli/terminal/width.h"
 #include "store/store_queue.h"
 #include "value/int.h"
 #include "value/json.h"
@@ -192,15 +194,38 @@ static void say_waits(Cli *cli, Str id) {
     buf_clear(&line);
 }
 
+/* ---- what it does meanwhile ---- */
+
+/* On a terminal, as `harness run` shows it. `next`: number of the next event. */
+typedef struct Following { Cli *cli; Store *store; Str run; Timeline *timeline; uint64_t next; } Following;
+
+static bool take_event(void *ctx, const Event *e) {
+    Following *f = ctx;
+    f->next = e->seq + 1;
+    return timeline_take(f->timeline, e);
+}
+
+static bool follow(Following *f, Error *err) {
+    Buf out = { 0 };
+    if (!f->timeline) return true;
+    bool ok = store_event_each(f->store, f->run, f->next, take_event, f, err);
+    if (ok) timeline_write_new(f->timeline, &out, &(TimelineStyle){ width_of_terminal(2), f->cli->color_err, false, true });
+    if (out.n) (void)cli_write(STDERR_FILENO, buf_str(&out), true);
+    buf_clear(&out);
+    return ok;
+}
+
 /* Ctrl-C ends only the wait. */
 static int wait_for(Cli *cli, Store *s, Str id) {
     Ended e = { 0 };
     Error err = { 0 };
     Heap *h = heap_new(0);
     QueueTurn turn = { 0 };
-    bool found = true, some = false, ok = true, waited = false;
+    bool found = true, some = false, ok = true, waited = false, lines = isatty(STDERR_FILENO) && !cli->json && log_on(&cli->log, LOG_WARN);
+    Following f = { cli, s, id, lines ? timeline_new() : NULL, 0 };
     while (ok && !e.over) {
         ok = store_run_get(s, id, note_ended, &e, &found, &err) && (found || error_set(&err, ERR_VALIDATION, "run " STR_FMT " was removed", STR_ARG(id)));
+        ok = ok && follow(&f, &err);
         if (ok && e.waits && !waited) say_waits(cli, id);
         waited = e.waits;
         if (ok && !e.over) usleep(LOOK_US);
@@ -210,6 +235,7 @@ static int wait_for(Cli *cli, Store *s, Str id) {
     if (ok) print_answer(cli, id, &e, &turn);
     if (ok && !str_eq(buf_str(&e.status), STR("completed"))) status = CLI_FAILED;
     heap_free(h);
+    timeline_free(f.timeline);
     buf_clear(&e.status);
     buf_clear(&e.usage);
     return status;

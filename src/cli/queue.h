@@ -7,7 +7,7 @@ bool queue_check_flags(const Cli *cli, Error *err);
 /* queue.workspace: where the files of a queued run are. */
 typedef enum { QUEUE_HOST, QUEUE_SHARED, QUEUE_NONE } QueueWorkspace;
 QueueWorkspace queue_workspace(const Project *p);
-/* Puts a run with this prompt into the queue and prints its id; with --wait, waits for its end and prints its answer. Exit status. */
+/* Puts a run with this prompt into the queue and prints its id; with --wait, follows it and prints its answer. Exit status. */
 int queue_run(Cli *cli, Opening *o, Str prompt);
 
 /* harness runs resume RUN --adopt: lets any host take a stranded run. Exit status. */

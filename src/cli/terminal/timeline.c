@@ -287,6 +287,28 @@ void timeline_write(Timeline *t, Buf *out, const TimelineStyle *style) {
     for (const TimelineItem *i = t->top.first; i; i = i->next) write_item(i, out, style);
 }
 
+static void write_once(TimelineItem *i, bool ready, Buf *out, const TimelineStyle *style) {
+    if (i->shown || !ready) return;
+    if (i->kind == TIMELINE_CALL) timeline_add_call(out, &i->call, style);
+    else if (i->kind == TIMELINE_NOTE) write_text(i, out, style, "! ", "\033[33m");
+    else if (i->kind == TIMELINE_ANSWER && i->call.depth == 0) write_answer(i, out, style);
+    i->shown = true;
+    i->shown_end = i->kind != TIMELINE_CALL || !i->call.open;
+}
+
+static void write_new(TimelineItem *item, Buf *out, const TimelineStyle *style) {
+    bool call = item->kind == TIMELINE_CALL, ended = call && !item->call.open;
+    write_once(item, call ? ended || item->first : item->kind != TIMELINE_ANSWER || item->next, out, style);
+    for (TimelineItem *i = item->first; i; i = i->next) write_new(i, out, style);
+    if (!ended || item->shown_end) return;
+    timeline_add_call(out, &item->call, style);
+    item->shown_end = true;
+}
+
+void timeline_write_new(Timeline *t, Buf *out, const TimelineStyle *style) {
+    for (TimelineItem *i = t->top.first; i; i = i->next) write_new(i, out, style);
+}
+
 static void write_bar(const Timeline *t, const TimelineItem *item, Buf *out, const TimelineStyle *style) {
     int64_t whole = t->last_ns > t->first_ns ? t->last_ns - t->first_ns : 1;
     size_t label = style->width / 3, bar = style->width > label + 12 ? style->width - label - 12 : 8;

@@ -37,6 +37,9 @@ Timeline *timeline_new(void);
 void timeline_free(Timeline *t);
 bool timeline_take(void *timeline, const Event *e);      /* as store_event_each calls it; always true */
 void timeline_write(Timeline *t, Buf *out, const TimelineStyle *style);
+/* For a run that goes on: what was taken since the last call. Calls appear when they have ended, those of a sub-agent below a line of its call; an answer
+ * when something follows it, so not the last one. */
+void timeline_write_new(Timeline *t, Buf *out, const TimelineStyle *style);
 void timeline_write_waterfall(Timeline *t, Buf *out, const TimelineStyle *style);    /* nested bars over time */
 /* One HTML page without scripts, which loads nothing. `about` describes the run. */
 typedef struct TimelineAbout { Str id, status, agent, title; int64_t started_ns, ended_ns, turns, tool_calls; double cost; } TimelineAbout;

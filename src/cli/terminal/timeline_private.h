@@ -14,6 +14,7 @@ typedef struct TimelineItem {
     Str text, agent, model;              /* model: of a prompt, the one that answered it */
     Str args, source, by;                /* of a call: its arguments as JSON, and who answered the question about it */
     bool cut;                            /* its output is longer */
+    bool shown, shown_end;               /* by timeline_write_new; shown_end: as it ended */
     double context;                      /* of a prompt: percent of the context that the newest request took; 0: not known */
     TimelineFact *facts, *last_fact;
     int64_t start_ns, end_ns, hooks_ns, worked_ns;
