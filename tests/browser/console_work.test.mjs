@@ -158,3 +158,10 @@ test('forms: anyOf, oneOf, several types, $ref, allOf, and what refers to itself
     assert.deepEqual(await value(), given, 'what is set comes back');
   }
 });
+
+test('a project that is not trusted: what it asks for, in words, and where it is written', async t => {
+  const { open } = await console_(t, { ...shop, 'harness.md': shop['harness.md'].replace('limits:', 'mcp_servers:\n  files: { command: /usr/bin/false }\nlimits:') });
+  const page = await open('project');
+  await page.getByText('until you trust this project').waitFor();
+  assert.match(await page.getByRole('main').innerText(), /starts a program \/usr\/bin\/false harness\.md:\d+/);
+});

@@ -33,10 +33,15 @@ function draw(place, project, files, trust) {
   };
   show(place, h('div.stack',
     isTrusted(trust) ? null : h('div.note.warn', h('p', 'Calls, resume, fork and the simulator are off until you trust this project. Read its files, then run in a terminal: ', h('code', 'harness trust')),
-      h('ul.plain', (trust.grants ?? []).slice(0, 50).map(g => h('li.mono', line(typeof g === 'string' ? g : JSON.stringify(g), 200))))),
+      h('ul.plain', (trust.grants ?? []).slice(0, 50).map(grant))),
     h('section.part', h('h2', 'Problems'), problems.length === 0 ? h('p.hint', 'None: every file loads.') : h('ul.plain.problems', problems.slice(0, 200).map(problem))),
     h('div.columns', part('Agents', project.agents), part('Hooks', project.hooks), part('Rules', project.rules), part('Tools', project.tools)),
     h('section.part', h('h2', 'Policy files'), files.length === 0 ? h('p.hint', 'There are none yet. ', h('code', 'harness init')) : h('ul.files', files.slice(0, 300).map(f => h('li.line', button(plain(f.path), () => open(f.path), { kind: 'link' }), h('span.hint', bytes(f.bytes)))))), text));
+}
+
+// As harness trust prints it: what it asks for, and where that is written.
+function grant(g) {
+  return h('li', line(g.what, 120), ' ', h('span.mono', line(g.value, 200)), ' ', h('small.mono', `${plain(g.file)}${g.line ? `:${g.line}` : ''}`));
 }
 
 function part(title, list) {
