@@ -374,3 +374,18 @@ test('a folder is removed while another run and a call in the project are runnin
   }
   assert.deepEqual(p.folders(), [long]);
 });
+
+test('a run that waits for an answer keeps its folder, and continues in it', async t => {
+  const p = queued(t, { ...base(), '.harness/tools/asked.md': append.replace('parameters:', 'confirm: true\nparameters:') });
+  const id = await p.put(JSON.stringify([call('append', { path: 'notes.txt', text: 'before\n' }), call('asked', { path: 'notes.txt', text: 'after\n' })]));
+  const first = await p.once(), other = folder(t);
+  assert.equal(first.status, 'waiting', first.err);
+  assert.deepEqual([(await p.one(id)).status, p.folders()], ['waiting', [id]]);
+  const [q] = JSON.parse((await p.harness(['approvals', '--json'])).stdout);
+  assert.equal((await p.harness(['approvals', 'approve', q.id, '--yes'])).status, 0);
+  assert.equal((await p.once(other)).run, undefined, 'a worker of another host took it');
+  const last = await p.once();
+  assert.deepEqual([last.run, last.status], [id, 'completed'], last.err);
+  assert.equal(readFileSync(join(last.workspace, 'notes.txt'), 'utf8'), 'one\nbefore\nafter\n');
+  assert.equal(p.text('notes.txt'), 'one\n');
+});
