@@ -182,9 +182,21 @@ static int work(Working *w) {
     return status;
 }
 
+/* interrupt_start() takes these from here on. After interrupt_stop() they stay blocked: a signal that comes when the run has ended must not leave its folder
+ * behind. */
+static void block_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static int take_one(Working *w) {
     Error err = { 0 };
     bool some = false;
+    block_signals();
     Interrupt *interrupt = interrupt_start(w->drain);
     interrupt_runtime(interrupt, w->open.rt);
     w->store = runtime_store(w->open.rt, &err);
