@@ -10,13 +10,17 @@ import { startModel } from './model.mjs';
 
 const policy = 'rules:\n  - { name: no-forbidden, shell: [touch, forbidden], decide: deny, because: "not this one" }\n  - { name: ask-asked, shell: [touch, asked], decide: ask }\n';
 const full = process.env.FULL === '1';
-let model;
-before(async () => { model = await startModel(); });
-after(() => model.stop());
 const has = (s, name) => existsSync(join(s.dir, name));
 
-for (const [name, a] of Object.entries(agents))
+// Two agents at a time, each with a model of its own.
+describe('agents', { concurrency: 2 }, () => { for (const [name, a] of Object.entries(agents)) cases(name, a); });
+
+function cases(name, a) {
   describe(name, () => {
+    let model;
+    before(async () => { model = await startModel(); });
+    after(() => model.stop());
+
     test('an allowed call happens, and is in the log', async t => {
       const s = stage(t, name, model, { policy }), r = await s.run('RUN[touch allowed]');
       assert.ok(has(s, 'allowed'), r.out);
@@ -83,6 +87,7 @@ for (const [name, a] of Object.entries(agents))
       assert.ok(existsSync(s.file), r.out);
     });
   });
+}
 
 test('doctor names the holes that these tests assert', () => {
   const said = JSON.parse(spawnSync(harness, ['--json', 'guard', 'doctor', 'claude'], { encoding: 'utf8' }).stdout);
