@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The slow checks: tests under the sanitizers and in the hostile build, both compilers with
-# warnings as errors, static analysis, pages in a real browser, random programs compared with the Go implementation, short
-# fuzzing. Arguments select steps: scripts/check.sh asan tidy
+# warnings as errors, static analysis, pages in a real browser, the real agents of other vendors, random programs compared
+# with the Go implementation, short fuzzing. Arguments select steps: scripts/check.sh asan tidy
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
@@ -51,7 +51,7 @@ if [[ ${1:-} == --step ]]; then        # a separate process, so that `set -e` wo
 fi
 
 steps=("$@")
-((${#steps[@]})) || steps=(rooms layout english scripts_lint gcc clang tidy cppcheck browser asan tsan hostile diff fuzz)
+((${#steps[@]})) || steps=(rooms layout english scripts_lint gcc clang tidy cppcheck browser vendors asan tsan hostile diff fuzz)
 failed=()
 for step in "${steps[@]}"; do
   echo "== check: $step"
