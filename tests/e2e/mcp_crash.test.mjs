@@ -81,7 +81,7 @@ async function http(p, env) {
       session ??= answer.headers.get('mcp-session-id');
       const text = await answer.text();
       if (!text) return null;
-      return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text).result ?? null;
+      return JSON.parse([...text.matchAll(/^data: (.+)$/gm)].at(-1)?.[1] ?? text).result ?? null;         // a slow answer is a stream, which begins with an empty event
     } catch {
       return null;
     }
