@@ -95,7 +95,7 @@ test('policy: what covers which tool', async t => {
   assert.match(await row('deploy').innerText(), /confirm: true/);
   await page.getByLabel('Only what nothing covers').check();
   assert.equal(await row('bash').count(), 0);
-  await page.getByLabel('Agent').selectOption({ label: 'auditor' });
+  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'auditor' });
 });
 
 test('cost, servers and project show what is there', async t => {
