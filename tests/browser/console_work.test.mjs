@@ -108,6 +108,8 @@ test('cost, servers and project show what is there', async t => {
   await page.getByText('harness mcp add').waitFor();
   await go(page, 'project');
   await page.getByText('None: every file loads.').waitFor();
+  await page.getByText(/^Main agent: \d+ tools$/).click();
+  assert.match(await page.getByRole('listitem').filter({ hasText: /^bash / }).innerText(), /ask-network ask.* · guard_git/);
   await page.getByRole('button', { name: '.harness/hooks/guard_git.md' }).click();
   await page.getByRole('region', { name: '.harness/hooks/guard_git.md' }).getByText('push --force').waitFor();
 });
