@@ -294,6 +294,7 @@ _Noreturn void supervisor_run(const SupervisorJob *job) {
     Supervisor s = { .job = job, .tree = { .own_namespace = job->own_processes }, .channel = job->channel, .report = -1, .kill_at = INT64_MAX };
     keep_needed(job);
     (void)prctl(PR_SET_NAME, "harness-super");
+    (void)setsid();                                      /* a CPU group of its own (autogroup), also beside a fork bomb */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);     /* without the launcher, no process would clean up if we were
                                                           * killed */
