@@ -13,9 +13,6 @@ foreach(source ${unit_tests})
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-Wno-missing-prototypes;-Wno-conversion")
   target_link_libraries(${target} PRIVATE test_helpers PkgConfig::CMOCKA)
   target_link_options(${target} PRIVATE ${HARNESS_NO_LTO_LINK})
-  if(target STREQUAL unit_value_test_int)    # compares our results with those of GMP
-    target_link_libraries(${target} PRIVATE PkgConfig::GMP)
-  endif()
   if(room STREQUAL cli)                      # the program is not in the library: what its tests need is named here
     target_sources(${target} PRIVATE src/cli/terminal/markdown.c src/cli/terminal/markdown_table.c src/cli/terminal/wrap.c src/cli/terminal/width.c
                                      src/cli/terminal/escape.c src/cli/terminal/screen.c src/cli/terminal/table.c

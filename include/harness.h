@@ -13,7 +13,7 @@
  * confirmation, sandbox, events. All functions are thread-safe, with two exceptions: call harness_open early (it forks
  * the sandbox's launcher), and call harness_close only when no other call is running.
  *
- * Link with libharness.a and the libraries it uses (libyaml, pthread, m, dl), or load libharness.so
+ * Link with libharness.a and the libraries it uses (libyaml, GMP, PCRE2, pthread, m, dl), or load libharness.so
  * (Python: examples/embed/embed.py). Everything declared here is stable within a major version; nothing else in the
  * library is. Structs that the caller fills begin with `size`: set it to sizeof, so that a newer library recognizes an
  * older caller. */

@@ -33,7 +33,7 @@ linked_with() {
 optional='(libedit|libgit2|libmicrohttpd|libpq|libsystemd|libutf8proc)\.so'
 loaded_by() {                                   # FILE PATTERN: those whose name matches
   local names stub=$out/shlibs/stub.so
-  names=$(grep -aoE 'lib[a-z0-9_-]+\.so\.[0-9.]*[0-9]' "$1" | sort -u |
+  names=$(grep -aoE 'lib[a-z0-9_]+\.so\.[0-9.]*[0-9]' "$1" | sort -u |
     grep -vxF "$(objdump -p "$1" | sed -n 's/ *NEEDED *//p')" | grep -P "$2" | sed 's/^/-l:/')
   # shellcheck disable=SC2086
   cc -shared -o "$stub" -nostdlib -Wl,--no-as-needed $names
@@ -115,7 +115,7 @@ take libharness-dev lib/libharness.a "usr/lib/$multiarch/libharness.a"
 take libharness-dev lib/libharness.so "usr/lib/$multiarch/libharness.so"
 strip --strip-debug --enable-deterministic-archives "$out/libharness-dev/usr/lib/$multiarch/libharness.a"
 take libharness-dev include/harness.h usr/include/harness.h
-finish libharness-dev libdevel "Depends: libharness0 (= $version-1), libyaml-dev\n" \
+finish libharness-dev libdevel "Depends: libharness0 (= $version-1), libyaml-dev, libgmp-dev, libpcre2-dev\n" \
   'runtime for governed agents: header and archive' <<'END'
 The header harness.h and the static library, for programs that open harness
 projects.

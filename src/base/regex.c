@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "base/library.h"
 #include "base/mem.h"
 #include "base/regex_ecma.h"
 #include "base/utf8.h"
@@ -22,31 +21,6 @@ enum { CHUNK_MAX = 1 << 20, CHUNK_SLOW_NS = 1000000, DEPTH_MAX = 20000 };
  * which searches many). */
 struct Regex { pcre2_code *code; uint32_t groups; bool jit, any_text, anchored; atomic_size_t *pace; };
 
-/* ---- PCRE2, loaded for the first pattern ---- */
-
-#define FUNCTIONS(X) \
-    X(compile) X(code_free) X(get_error_message) X(pattern_info) X(jit_compile) X(jit_match) X(match) X(match_context_create) X(match_context_free) \
-    X(match_data_create) X(match_data_free) X(get_ovector_pointer) X(set_match_limit) X(set_depth_limit) X(set_heap_limit) X(set_offset_limit)
-
-/* Written once, by load(); read-only afterwards. */
-static struct {
-#define X(name) __typeof__(pcre2_##name##_8) *name;
-    FUNCTIONS(X)
-#undef X
-} pcre2;
-static Library library = { .what = "PCRE2", .file = "libpcre2-8.so.0" };
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
-
-static void load(void) {
-    static const LibraryFunction functions[] = {
-#define X(name) { "pcre2_" #name "_8", (void **)&pcre2.name },
-        FUNCTIONS(X)
-#undef X
-    };
-    library_load(&library, functions, sizeof functions / sizeof *functions);
-}
-#undef FUNCTIONS
-
 /* ---- per-thread data ---- */
 
 typedef struct { pcre2_match_data *data; pcre2_match_context *context; } Scratch;
@@ -56,8 +30,8 @@ static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
 
 static void scratch_free(void *p) {
     Scratch *s = p;
-    pcre2.match_data_free(s->data);
-    pcre2.match_context_free(s->context);
+    pcre2_match_data_free(s->data);
+    pcre2_match_context_free(s->context);
     free(s);
 }
 
@@ -70,12 +44,12 @@ static Scratch *scratch_get(void) {
     Scratch *s = pthread_getspecific(scratch_key);
     if (s) return s;
     s = mem_alloc(sizeof *s);
-    s->data = pcre2.match_data_create(PAIRS, NULL);
-    s->context = pcre2.match_context_create(NULL);
+    s->data = pcre2_match_data_create(PAIRS, NULL);
+    s->context = pcre2_match_context_create(NULL);
     if (!s->data || !s->context || pthread_setspecific(scratch_key, s) != 0) abort();    /* out of memory */
-    pcre2.set_match_limit(s->context, REGEX_STEPS_MAX);
-    pcre2.set_depth_limit(s->context, DEPTH_MAX);
-    pcre2.set_heap_limit(s->context, REGEX_HEAP_KIB);
+    pcre2_set_match_limit(s->context, REGEX_STEPS_MAX);
+    pcre2_set_depth_limit(s->context, DEPTH_MAX);
+    pcre2_set_heap_limit(s->context, REGEX_HEAP_KIB);
     return s;
 }
 
@@ -96,10 +70,10 @@ static pcre2_code *compile(Str pattern, unsigned flags, bool places, Error *err)
     if (flags & REGEX_ANCHORED) options |= PCRE2_ANCHORED;
     int code;
     size_t offset;
-    pcre2_code *out = pcre2.compile((PCRE2_SPTR)pattern.at, pattern.n, options, &code, &offset, NULL);
+    pcre2_code *out = pcre2_compile((PCRE2_SPTR)pattern.at, pattern.n, options, &code, &offset, NULL);
     if (out) return out;
     char text[128];
-    if (pcre2.get_error_message(code, (PCRE2_UCHAR *)text, sizeof text) < 0) strcpy(text, "is not valid");
+    if (pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text) < 0) strcpy(text, "is not valid");
     complain(err, places ? (uint32_t)utf8_count(str_sub(pattern, 0, offset)) + 1 : 0, text);
     return NULL;
 }
@@ -119,8 +93,6 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
     size_t valid = utf8_valid_prefix(pattern);
     if (valid < pattern.n)
         return complain(err, (uint32_t)utf8_count(str_sub(pattern, 0, valid)) + 1, "is not valid UTF-8"), NULL;
-    pthread_once(&library_once, load);
-    if (!library.ok) return error_set(err, ERR_IO, "regular expression: %s", library.problem), NULL;
     Buf ecma = { 0 };
     pcre2_code *code = NULL;
     if (!(flags & REGEX_ECMA)) code = compile(pattern, flags, true, err);
@@ -129,12 +101,12 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
     buf_clear(&ecma);
     if (!code) return NULL;
     uint32_t groups = 0;
-    pcre2.pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
+    pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
     if (groups > REGEX_GROUPS_MAX) {
-        pcre2.code_free(code);
+        pcre2_code_free(code);
         return error_set(err, ERR_LIMIT, "regular expression: too many groups (limit %d)", REGEX_GROUPS_MAX), NULL;
     }
-    bool jit = !jit_is_wrong(pattern, flags) && pcre2.jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
+    bool jit = !jit_is_wrong(pattern, flags) && pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
     Regex *re = mem_alloc(sizeof *re);
     *re = (Regex){ .code = code, .groups = groups, .jit = jit,
                    .any_text = flags & REGEX_ANY_TEXT, .anchored = flags & REGEX_ANCHORED, .pace = mem_alloc(sizeof *re->pace) };
@@ -144,7 +116,7 @@ Regex *regex_new(Str pattern, unsigned flags, Error *err) {
 
 void regex_free(Regex *re) {
     if (!re) return;
-    pcre2.code_free(re->code);
+    pcre2_code_free(re->code);
     free(re->pace);
     free(re);
 }
@@ -167,18 +139,18 @@ static bool search_failed(int code, Error *err) {
 static int run_pcre2(const Regex *re, Str text, size_t start, Scratch *s, pcre2_match_data *data) {
     PCRE2_SPTR at = (PCRE2_SPTR)text.at;
     if (re->jit) {
-        int code = pcre2.jit_match(re->code, at, text.n, start, 0, data, s->context);
+        int code = pcre2_jit_match(re->code, at, text.n, start, 0, data, s->context);
         if (code != PCRE2_ERROR_JIT_STACKLIMIT) return code;
     }
     uint32_t options = PCRE2_NO_JIT | (re->any_text ? 0 : PCRE2_NO_UTF_CHECK);
-    return pcre2.match(re->code, at, text.n, start, options, data, s->context);
+    return pcre2_match(re->code, at, text.n, start, options, data, s->context);
 }
 
 /* One PCRE2 call; a match must not start after `last`. */
 static int search_once(const Regex *re, Str text, size_t start, size_t last, Scratch *s, pcre2_match_data *data) {
-    if (last < text.n) pcre2.set_offset_limit(s->context, last);
+    if (last < text.n) pcre2_set_offset_limit(s->context, last);
     int code = run_pcre2(re, text, start, s, data);
-    if (last < text.n) pcre2.set_offset_limit(s->context, PCRE2_UNSET);
+    if (last < text.n) pcre2_set_offset_limit(s->context, PCRE2_UNSET);
     return code;
 }
 
@@ -219,15 +191,15 @@ bool regex_find_next(const Regex *re, Str text, size_t start, RegexSpan *spans, 
     if (!text.at) text = STR("");
     if (start > text.n) return *found = false, true;
     Scratch *s = scratch_get();
-    pcre2_match_data *data = n <= PAIRS ? s->data : pcre2.match_data_create((uint32_t)n, NULL);
+    pcre2_match_data *data = n <= PAIRS ? s->data : pcre2_match_data_create((uint32_t)n, NULL);
     if (!data) abort();                                /* out of memory */
     bool ok = search(re, text, start, s, data, cancel, found, err);
     if (ok && *found) {
-        const size_t *pair = pcre2.get_ovector_pointer(data);
+        const size_t *pair = pcre2_get_ovector_pointer(data);
         for (size_t i = 0; i < n; i++)
             spans[i] = i <= re->groups ? (RegexSpan){ pair[2 * i], pair[2 * i + 1] } : (RegexSpan){ REGEX_UNSET, REGEX_UNSET };
     }
-    if (data != s->data) pcre2.match_data_free(data);
+    if (data != s->data) pcre2_match_data_free(data);
     return ok;
 }
 

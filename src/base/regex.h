@@ -2,7 +2,7 @@
  *
  * Steps, memory and time of a search are limited; exceeding a limit is ERR_LIMIT. A compiled Regex does not change, so
  * any number of threads may use it; working memory is per thread (one pthread key per process is the only hidden
- * state, beside PCRE2 itself, which the first pattern loads). */
+ * state). */
 #pragma once
 #include "base/cancel.h"
 #include "base/error.h"
@@ -30,7 +30,7 @@ enum {                                   /* flags */
 };
 
 /* NULL with ERR_PARSE "regular expression: at 5: missing closing parenthesis"; the number counts code points from 1.
- * Invalid UTF-8 is ERR_PARSE, an oversized pattern ERR_LIMIT, a PCRE2 that cannot be loaded ERR_IO. */
+ * Invalid UTF-8 is ERR_PARSE, an oversized pattern ERR_LIMIT. */
 Regex *regex_new(Str pattern, unsigned flags, Error *err);
 void regex_free(Regex *re);              /* NULL is fine */
 size_t regex_groups(const Regex *re);    /* capturing groups, without the whole match */

@@ -1,12 +1,12 @@
 /* Exact arithmetic: multiples of decimals, and whether all items are different. */
 #include "schema/run.h"
 
+#include <gmp.h>
 #include <math.h>
 #include <stdlib.h>
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "value/gmp.h"
 #include "value/int.h"
 #include "value/list.h"
 
@@ -27,28 +27,24 @@ static Decimal decimal(Value v) {
     return d;
 }
 
-static void decimal_mpz(const GmpLibrary *g, mpz_ptr z, const Decimal *d, int shift) {
+static void decimal_mpz(mpz_ptr z, const Decimal *d, int shift) {
     mpz_t ten;
-    if (d->big) g->mpz_set(z, g->mpz_roinit_n(ten, d->big->limb, (mp_size_t)d->big->n));
-    else g->mpz_import(z, 1, -1, sizeof d->digits, 0, 0, &d->digits);
-    g->mpz_init(ten);
-    g->mpz_ui_pow_ui(ten, 10, (unsigned long)shift);
-    g->mpz_mul(z, z, ten);
-    g->mpz_clear(ten);
+    if (d->big) mpz_set(z, mpz_roinit_n(ten, d->big->limb, (mp_size_t)d->big->n));
+    else mpz_import(z, 1, -1, sizeof d->digits, 0, 0, &d->digits);
+    mpz_init(ten);
+    mpz_ui_pow_ui(ten, 10, (unsigned long)shift);
+    mpz_mul(z, z, ten);
+    mpz_clear(ten);
 }
 
 static bool multiple_big(const Decimal *a, const Decimal *b) {
     mpz_t x, y;
     int low = a->exponent < b->exponent ? a->exponent : b->exponent;
-    const GmpLibrary *g = gmp_library(NULL);
-    if (!g) return false;                                /* cannot happen: one of them is a big int */
-    g->mpz_init(x);
-    g->mpz_init(y);
-    decimal_mpz(g, x, a, a->exponent - low);
-    decimal_mpz(g, y, b, b->exponent - low);
-    bool ok = g->mpz_divisible_p(x, y);
-    g->mpz_clear(x);
-    g->mpz_clear(y);
+    mpz_inits(x, y, NULL);
+    decimal_mpz(x, a, a->exponent - low);
+    decimal_mpz(y, b, b->exponent - low);
+    bool ok = mpz_divisible_p(x, y);
+    mpz_clears(x, y, NULL);
     return ok;
 }
 

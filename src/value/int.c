@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include "base/hash.h"
 #include "base/mem.h"
-#include "value/gmp.h"
 
 /* Every operation takes its operands as sign and limbs; a small int gets its one limb from a word
  * on the stack. Addition, subtraction, multiplication and comparison work on limbs, directly in the
@@ -26,9 +25,7 @@ static void num_load(Num *x, Value v) {
     }
 }
 
-/* Makes every big int. Loads GMP, so that functions which cannot fail have it when they get one. */
 static BigInt *big_room(Heap *h, size_t limbs, Error *err) {
-    if (!gmp_library(err)) return NULL;
     if (limbs > INT_BITS_MAX / 64 + 1) { error_set(err, ERR_LIMIT, "int too large"); return NULL; }
     return heap_alloc_raw(h, OBJECT_INT, sizeof(BigInt) + limbs * sizeof(mp_limb_t), err);
 }
@@ -55,17 +52,17 @@ static bool from_limbs(Heap *h, const mp_limb_t *limb, size_t n, bool negative, 
     if (fits_small(limb, n, negative, out)) return true;
     BigInt *b = big_room(h, n, err);
     if (!b) return false;
-    memcpy(b->limb, limb, n * sizeof *limb);
+    mpn_copyi(b->limb, limb, (mp_size_t)n);
     return big_done(b, n, negative, out, err);
 }
 
-static bool from_mpz(Heap *h, const GmpLibrary *g, mpz_srcptr z, Value *out, Error *err) {
-    return from_limbs(h, g->mpz_limbs_read(z), g->mpz_size(z), mpz_sgn(z) < 0, out, err);
+static bool from_mpz(Heap *h, mpz_srcptr z, Value *out, Error *err) {
+    return from_limbs(h, mpz_limbs_read(z), mpz_size(z), mpz_sgn(z) < 0, out, err);
 }
 
 /* A read-only mpz over a Num's limbs; needs no mpz_clear. */
-static mpz_srcptr num_mpz(const GmpLibrary *g, mpz_ptr z, const Num *x) {
-    return g->mpz_roinit_n(z, x->limb, x->negative ? -(mp_size_t)x->n : (mp_size_t)x->n);
+static mpz_srcptr num_mpz(mpz_ptr z, const Num *x) {
+    return mpz_roinit_n(z, x->limb, x->negative ? -(mp_size_t)x->n : (mp_size_t)x->n);
 }
 
 /* ---- construction ---- */
@@ -132,14 +129,12 @@ bool int_parse(Heap *h, Str s, int base, Value *out, Error *err) {
     if (fits) return *out = value_from_small(negative ? -small : small), true;
     while (digits.n && digits.at[0] == '0') digits = str_sub(digits, 1, digits.n);
     if (digits.n && (double)(digits.n - 1) * log2(base) > INT_BITS_MAX) return error_set(err, ERR_LIMIT, "int too large");
-    const GmpLibrary *g = gmp_library(err);
-    if (!g) return false;
     /* mpn takes digit values and writes no more limbs than bits per digit allow. */
     size_t limbs = (size_t)((double)digits.n * log2(base) / 64) + 2;
     unsigned char *values = mem_alloc(digits.n);
     mp_limb_t *limb = mem_alloc(limbs * sizeof *limb);
     for (size_t i = 0; i < digits.n; i++) values[i] = (unsigned char)digit_value(digits.at[i]);
-    mp_size_t n = g->mpn_set_str(limb, values, digits.n, base);
+    mp_size_t n = mpn_set_str(limb, values, digits.n, base);
     bool ok = from_limbs(h, limb, (size_t)n, negative, out, err);
     free(limb);
     free(values);
@@ -150,19 +145,16 @@ bool int_parse(Heap *h, Str s, int base, Value *out, Error *err) {
 
 static bool add_magnitudes(Heap *h, const Num *x, const Num *y, bool negative, Value *out, Error *err) {
     if (x->n < y->n) { const Num *t = x; x = y; y = t; }
-    const GmpLibrary *g = gmp_library(err);
     BigInt *b = big_room(h, x->n + 1, err);
-    if (!g || !b) return false;
-    if (y->n == 0) { memcpy(b->limb, x->limb, x->n * sizeof *x->limb); return big_done(b, x->n, negative, out, err); }
-    b->limb[x->n] = g->mpn_add(b->limb, x->limb, (mp_size_t)x->n, y->limb, (mp_size_t)y->n);
+    if (!b) return false;
+    if (y->n == 0) { mpn_copyi(b->limb, x->limb, (mp_size_t)x->n); return big_done(b, x->n, negative, out, err); }
+    b->limb[x->n] = mpn_add(b->limb, x->limb, (mp_size_t)x->n, y->limb, (mp_size_t)y->n);
     return big_done(b, x->n + 1, negative, out, err);
 }
 
 static int compare_magnitudes(const Num *x, const Num *y) {
     if (x->n != y->n) return x->n < y->n ? -1 : 1;
-    for (size_t i = x->n; i-- > 0;)
-        if (x->limb[i] != y->limb[i]) return x->limb[i] < y->limb[i] ? -1 : 1;
-    return 0;
+    return x->n ? mpn_cmp(x->limb, y->limb, (mp_size_t)x->n) : 0;
 }
 
 static bool add_signed(Heap *h, const Num *x, const Num *y, bool y_negative, Value *out, Error *err) {
@@ -170,11 +162,10 @@ static bool add_signed(Heap *h, const Num *x, const Num *y, bool y_negative, Val
     int order = compare_magnitudes(x, y);
     if (order == 0) return *out = value_from_small(0), true;
     const Num *large = order > 0 ? x : y, *small = order > 0 ? y : x;
-    const GmpLibrary *g = gmp_library(err);
     BigInt *b = big_room(h, large->n, err);
-    if (!g || !b) return false;
-    if (small->n) g->mpn_sub(b->limb, large->limb, (mp_size_t)large->n, small->limb, (mp_size_t)small->n);
-    else memcpy(b->limb, large->limb, large->n * sizeof *large->limb);
+    if (!b) return false;
+    if (small->n) mpn_sub(b->limb, large->limb, (mp_size_t)large->n, small->limb, (mp_size_t)small->n);
+    else mpn_copyi(b->limb, large->limb, (mp_size_t)large->n);
     return big_done(b, large->n, order > 0 ? x->negative : y_negative, out, err);
 }
 
@@ -203,10 +194,9 @@ bool int_mul(Heap *h, Value a, Value b, Value *out, Error *err) {
     num_load(&y, b);
     if (x.n == 0 || y.n == 0) return *out = value_from_small(0), true;
     const Num *longer = x.n >= y.n ? &x : &y, *other = x.n >= y.n ? &y : &x;
-    const GmpLibrary *g = gmp_library(err);
     BigInt *r = big_room(h, x.n + y.n, err);
-    if (!g || !r) return false;
-    g->mpn_mul(r->limb, longer->limb, (mp_size_t)longer->n, other->limb, (mp_size_t)other->n);
+    if (!r) return false;
+    mpn_mul(r->limb, longer->limb, (mp_size_t)longer->n, other->limb, (mp_size_t)other->n);
     return big_done(r, x.n + y.n, x.negative != y.negative, out, err);
 }
 
@@ -217,15 +207,15 @@ bool int_not(Heap *h, Value a, Value *out, Error *err) { return int_sub(h, value
 
 typedef void MpzOp(mpz_ptr, mpz_srcptr, mpz_srcptr);
 
-static bool mpz_op(Heap *h, const GmpLibrary *g, MpzOp *op, Value a, Value b, Value *out, Error *err) {
+static bool mpz_op(Heap *h, MpzOp *op, Value a, Value b, Value *out, Error *err) {
     Num x, y;
     mpz_t zx, zy, r;
     num_load(&x, a);
     num_load(&y, b);
-    g->mpz_init(r);
-    op(r, num_mpz(g, zx, &x), num_mpz(g, zy, &y));
-    bool ok = from_mpz(h, g, r, out, err);
-    g->mpz_clear(r);
+    mpz_init(r);
+    op(r, num_mpz(zx, &x), num_mpz(zy, &y));
+    bool ok = from_mpz(h, r, out, err);
+    mpz_clear(r);
     return ok;
 }
 
@@ -235,8 +225,7 @@ bool int_floordiv(Heap *h, Value a, Value b, Value *out, Error *err) {
         int64_t x = value_small(a), y = value_small(b), q = x / y;
         return int_make(h, q - (x % y != 0 && (x < 0) != (y < 0)), out, err);
     }
-    const GmpLibrary *g = gmp_library(err);
-    return g && mpz_op(h, g, g->mpz_fdiv_q, a, b, out, err);
+    return mpz_op(h, mpz_fdiv_q, a, b, out, err);
 }
 
 bool int_mod(Heap *h, Value a, Value b, Value *out, Error *err) {
@@ -245,8 +234,7 @@ bool int_mod(Heap *h, Value a, Value b, Value *out, Error *err) {
         int64_t y = value_small(b), r = value_small(a) % y;
         return *out = value_from_small(r != 0 && (r < 0) != (y < 0) ? r + y : r), true;
     }
-    const GmpLibrary *g = gmp_library(err);
-    return g && mpz_op(h, g, g->mpz_fdiv_r, a, b, out, err);
+    return mpz_op(h, mpz_fdiv_r, a, b, out, err);
 }
 
 static bool shift_count(Value b, uint64_t *count, Error *err) {
@@ -270,13 +258,11 @@ bool int_shl(Heap *h, Value a, Value b, Value *out, Error *err) {
         return int_make(h, (int64_t)((uint64_t)value_small(a) << by), out, err);
     Num x;
     mpz_t zx, r;
-    const GmpLibrary *g = gmp_library(err);
-    if (!g) return false;
     num_load(&x, a);
-    g->mpz_init(r);
-    g->mpz_mul_2exp(r, num_mpz(g, zx, &x), by);
-    bool ok = from_mpz(h, g, r, out, err);
-    g->mpz_clear(r);
+    mpz_init(r);
+    mpz_mul_2exp(r, num_mpz(zx, &x), by);
+    bool ok = from_mpz(h, r, out, err);
+    mpz_clear(r);
     return ok;
 }
 
@@ -287,32 +273,27 @@ bool int_shr(Heap *h, Value a, Value b, Value *out, Error *err) {
     if (by > INT_BITS_MAX) return *out = value_from_small(int_sign(a) < 0 ? -1 : 0), true;
     Num x;
     mpz_t zx, r;
-    const GmpLibrary *g = gmp_library(err);
-    if (!g) return false;
     num_load(&x, a);
-    g->mpz_init(r);
-    g->mpz_fdiv_q_2exp(r, num_mpz(g, zx, &x), by);
-    bool ok = from_mpz(h, g, r, out, err);
-    g->mpz_clear(r);
+    mpz_init(r);
+    mpz_fdiv_q_2exp(r, num_mpz(zx, &x), by);
+    bool ok = from_mpz(h, r, out, err);
+    mpz_clear(r);
     return ok;
 }
 
 bool int_and(Heap *h, Value a, Value b, Value *out, Error *err) {
     if (value_both_small(a, b)) return *out = value_from_small(value_small(a) & value_small(b)), true;
-    const GmpLibrary *g = gmp_library(err);
-    return g && mpz_op(h, g, g->mpz_and, a, b, out, err);
+    return mpz_op(h, mpz_and, a, b, out, err);
 }
 
 bool int_or(Heap *h, Value a, Value b, Value *out, Error *err) {
     if (value_both_small(a, b)) return *out = value_from_small(value_small(a) | value_small(b)), true;
-    const GmpLibrary *g = gmp_library(err);
-    return g && mpz_op(h, g, g->mpz_ior, a, b, out, err);
+    return mpz_op(h, mpz_ior, a, b, out, err);
 }
 
 bool int_xor(Heap *h, Value a, Value b, Value *out, Error *err) {
     if (value_both_small(a, b)) return *out = value_from_small(value_small(a) ^ value_small(b)), true;
-    const GmpLibrary *g = gmp_library(err);
-    return g && mpz_op(h, g, g->mpz_xor, a, b, out, err);
+    return mpz_op(h, mpz_xor, a, b, out, err);
 }
 
 /* ---- queries ---- */
@@ -396,7 +377,7 @@ uint32_t int_hash_double(double d) {
 size_t int_bits(Value v) {
     Num x;
     num_load(&x, v);
-    return x.n ? x.n * 64 - (size_t)__builtin_clzll(x.limb[x.n - 1]) : 0;
+    return x.n ? mpn_sizeinbase(x.limb, (mp_size_t)x.n, 2) : 0;
 }
 
 static void small_text(Buf *out, int64_t i, int base) {
@@ -413,13 +394,11 @@ void int_text(Buf *out, Value v, int base) {
     if (value_is_small(v)) { small_text(out, value_small(v), base); return; }
     Num x;
     mpz_t z;
-    const GmpLibrary *g = gmp_library(NULL);
-    if (!g) return;                                     /* cannot happen: there would be no big int */
     num_load(&x, v);
-    mpz_srcptr r = num_mpz(g, z, &x);
-    size_t most = g->mpz_sizeinbase(r, base) + 2;
+    mpz_srcptr r = num_mpz(z, &x);
+    size_t most = mpz_sizeinbase(r, base) + 2;
     char *text = buf_room(out, most);
     if (!text) return;
-    g->mpz_get_str(text, base, r);
+    mpz_get_str(text, base, r);
     buf_commit(out, strlen(text));
 }

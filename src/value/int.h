@@ -1,7 +1,7 @@
 /* Integers of any size. A value of up to 50 bits is in the Value word itself; a larger one is an
  * object with GMP limbs. Results are normalized, so each int has one representation. The int_*
  * functions accept both. An int has at most INT_BITS_MAX bits; more fails with ERR_LIMIT "int too
- * large". The first large int of a process loads GMP; if that fails, it fails with ERR_IO. */
+ * large". */
 #pragma once
 #include <gmp.h>
 #include "value/heap.h"

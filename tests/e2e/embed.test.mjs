@@ -70,7 +70,7 @@ test('the commands of examples/embed/README.md work', release, t => {
 
 test('embed.c runs with the archive', release, t => {
   const dir = example(t);
-  const compiled = shell(`cc -fno-lto -I${root}/include embed.c -o embed ${out}/libharness.a -lyaml -lpthread -lm -ldl`, { cwd: dir });
+  const compiled = shell(`cc -fno-lto -I${root}/include embed.c -o embed ${out}/libharness.a -lyaml -lgmp -lpcre2-8 -lpthread -lm -ldl`, { cwd: dir });
   assert.equal(compiled.status, 0, compiled.stderr);
   assert.equal(shell('./embed project', { cwd: dir }).stdout, expected);
 });

@@ -24,7 +24,7 @@ test('a second build does nothing', { skip }, () => {
 test('a C program can link the installed library', { skip }, t => {
   const dir = folder(t);
   const source = '#include <harness.h>\n#include <stdio.h>\nint main(void) { puts(harness_version()); return 0; }\n';
-  const built = spawnSync('gcc', ['-x', 'c', '-', '-Iinclude', '-Lbuild/release', '-l:libharness.a', '-lyaml', '-lm',
+  const built = spawnSync('gcc', ['-x', 'c', '-', '-Iinclude', '-Lbuild/release', '-l:libharness.a', '-lyaml', '-lgmp', '-lpcre2-8', '-lm',
     '-o', join(dir, 'a')], { cwd: root, input: source, encoding: 'utf8' });
   assert.equal(built.status, 0, built.stderr);
   assert.match(spawnSync(join(dir, 'a'), { encoding: 'utf8' }).stdout, /^\d+\.\d+\.\d+\n$/);

@@ -49,8 +49,6 @@ static void found_in_kernel(void *ctx, const char *check, bool ok, const char *d
  * signatures. */
 typedef enum { ASK_TEXT, ASK_OPENSSL, ASK_GIT2, ASK_NOTHING } Ask;
 static const struct Library { const char *name, *file; Ask ask; const char *function; } libraries[] = {
-    { "GMP", "libgmp.so.10", ASK_NOTHING, NULL },
-    { "PCRE2", "libpcre2-8.so.0", ASK_NOTHING, NULL },
     { "libcurl", "libcurl.so.4", ASK_TEXT, "curl_version" },
     { "OpenSSL", "libcrypto.so.3", ASK_OPENSSL, "OpenSSL_version" },
     { "libmicrohttpd", "libmicrohttpd.so.12", ASK_TEXT, "MHD_get_version" },
