@@ -26,8 +26,7 @@
 enum { SWEEP_MS = 1, SWEEP_MAX_MS = 10000, STOP_MAX_MS = 15000, NAME_SIZE = 24 };
 #define MS 1000000ll
 
-/* `ruleset` (-1: none) stays open until the call ends: the last descriptor frees hundreds of rules, which must not delay the start of the program. */
-typedef struct Call { pid_t supervisor; int channel, ruleset, status; bool dead; char scratch[NAME_SIZE]; } Call;
+typedef struct Call { pid_t supervisor; int channel, status; bool dead; char scratch[NAME_SIZE]; } Call;
 
 typedef struct Launcher {
     int socket, signals;
@@ -96,16 +95,13 @@ static bool start_call(Launcher *l, const Request *r, const int *fds, Error *err
     UsernsMaps maps = { { 0 }, { 0 } };
     set_isolation(r->head.isolate, &maps, &job);
     if (!make_ruleset(l, r, &job, err)) return close(scratch), false;
-    call.ruleset = job.ruleset;
     call.supervisor = clone_supervisor(&job);
     if (call.supervisor == 0) supervisor_run(&job);
     int problem = errno;
     close(scratch);
-    if (call.supervisor < 0) {
-        if (call.ruleset >= 0) close(call.ruleset);
-        errno = problem;
-        return error_set(err, ERR_SANDBOX, "fork: %m");
-    }
+    if (job.ruleset >= 0) close(job.ruleset);
+    errno = problem;
+    if (call.supervisor < 0) return error_set(err, ERR_SANDBOX, "fork: %m");
     VEC_PUSH(&l->calls, call);
     return true;
 }
@@ -214,7 +210,6 @@ static void close_call(Launcher *l, Call *c) {
         (void)request_send(c->channel, (Str){ (const char *)&lost, sizeof lost }, NULL, 0);
     }
     close(c->channel);
-    if (c->ruleset >= 0) close(c->ruleset);
 }
 
 static void on_signals(Launcher *l) {
